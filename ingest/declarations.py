@@ -45,6 +45,7 @@ class Column:
     `clocks` are the clocks of times, by default that of the trace. `caveats` are the pitfalls of the column.
     A TIMESTAMPTZ is stored as an instant. `offset_name`, if set, names an additional column that keeps the
     UTC offset in the file. `zones` maps names of time zones in the file to UTC offsets: ("PST", "-08:00").
+    A TIMESTAMP that `may_be_utc` may end in Z or in an offset of zero, as in some files of the publisher.
     `header` is the column's name in the header of a CSV if it differs from `name`; "" if that field is empty.
     A published name with spaces gets underscores in the table: Session_ID for "Session ID".
     A value should be at least `least`, at most `most`, more than `above` and less than `below`, one of the
@@ -64,6 +65,7 @@ class Column:
     is_duration: bool = False
     examples: tuple[str, ...] = ()
     zones: tuple[tuple[str, str], ...] = ()
+    may_be_utc: bool = False
     header: str | None = None
     least: Limit | None = None
     most: Limit | None = None
@@ -389,6 +391,7 @@ class Table:
             (self.order_by, self.partition_by, self.converts_partitions),
             (self.wide, self.json_list),
             *filter(None, [self.row_number]),
+            *(column.name for column in self.stored_columns if column.may_be_utc),
         )
         return hashlib.sha256(repr(options).encode()).hexdigest()
 

@@ -281,7 +281,8 @@ class ChunkParser:
 
 def _is_parsed_by_arrow(column: Column) -> bool:
     """Return whether Arrow's parser converts the texts of a column to the values that `values` returns."""
-    return column.type in _ARROW_TYPES and not (column.offset_name or column.null_texts or column.zones)
+    has_other_texts = column.offset_name or column.null_texts or column.zones or column.may_be_utc
+    return column.type in _ARROW_TYPES and not has_other_texts
 
 
 def _may_be_hexadecimal(data: bytes | bytearray) -> bool:

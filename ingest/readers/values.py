@@ -29,6 +29,8 @@ _ARROW_TYPES: dict[TypeName, pa.DataType] = {
     "VARCHAR[]": pa.list_(pa.string()),
     "BIGINT[]": pa.list_(pa.int64()),
 }
+# How a time in UTC ends.
+_UTC = r"(?:Z|[+-]00(?::?00)?)$"
 # The end of the range of times on a clock that counts from 1970, by the unit of the clock.
 _LAST_TIME = {"s": int(END_OF_TIMES.timestamp()), "ms": 1000 * int(END_OF_TIMES.timestamp())}
 _TOO_LONG = f"longer than the time from 1970 to {END_OF_TIMES.year - 1}"
@@ -140,7 +142,9 @@ def _too_long(values: pa.Array | pa.ChunkedArray, column: Column) -> pa.Array | 
 
 
 def _replace_zones(texts: pa.BinaryArray, column: Column) -> pa.BinaryArray:
-    """Replace the names of time zones by UTC offsets."""
+    """Replace the names of time zones by UTC offsets, and remove offsets of zero that a time may have."""
+    if column.may_be_utc:
+        texts = pc.replace_substring_regex(texts, _UTC, "")
     for zone, offset in column.zones:
         texts = pc.replace_substring_regex(texts, f" {zone}$", offset)
     return texts

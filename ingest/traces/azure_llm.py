@@ -3,8 +3,9 @@
 Licence: CC BY, Microsoft. Cite Splitwise (ISCA 2024) for 2023 and DynamoLLM (HPCA 2025) for 2024.
 
 Files, from https://github.com/Azure/AzurePublicDataset (AzureLLMInferenceDataset2023.md and …2024.md): one
-CSV per service and release, all with the same columns → `raw_request`. .NET wrote the times, with seven
-decimals of which the last is always 0. The files of 2023 do not end in a newline.
+CSV per service and release, all with the same columns → `raw_request`. .NET wrote the times of 2023, with
+seven decimals of which the last is always 0. Those of 2024 end in ``+00:00``, and have no decimals on a full
+second. The files of 2023 do not end in a newline.
 """
 
 from tracehouse.ingest.declarations import Column, Requests, Table, Trace
@@ -15,8 +16,8 @@ RELEASES = "https://github.com/Azure/AzurePublicDataset/raw/master/data"
 
 CLOCK = Clock(
     "azure_llm.trace",
-    epoch="1970-01-01T00:00:00 of a clock whose zone is not written",
-    zone="unknown",
+    epoch="1970-01-01T00:00:00 of a clock whose zone the files of 2023 do not write, in 2024 of UTC",
+    zone="unknown in 2023, UTC in 2024",
     resolution_s=1e-6,
     true_parts="order and differences",
     fake_parts="hour is not local; the date of 2023 is the 11th in the README and the 16th in the files",
@@ -62,7 +63,13 @@ RAW_REQUEST = Table(
     published_rows={"AzureLLMInferenceTrace_code.csv": 8_819, "AzureLLMInferenceTrace_conv.csv": 19_366},
     keys=(Column("workload", "VARCHAR", "Service: code or conv (2023), code_1week or conv_1week (2024)"),),
     columns=(
-        Column("TIMESTAMP", "TIMESTAMP", "Arrival", sample=Arrivals(1_700_158_546, 1_700_162_069)),
+        Column(
+            "TIMESTAMP",
+            "TIMESTAMP",
+            "Arrival",
+            may_be_utc=True,
+            sample=Arrivals(1_700_158_546, 1_700_162_069),
+        ),
         Column(
             "ContextTokens", "BIGINT", "Tokens of the prompt", "tokens", least=0, sample=LogNormal(1_200, 0.9)
         ),

@@ -35,6 +35,19 @@ REUSE_BEGINS_AT_0 = Caveat(
     documented_in="publisher: README",
 )
 
+BLOCKS_OF_CONTENT = Caveat(
+    "qwen.blocks_of_content",
+    "limited result",
+    summary="In traceA and traceB, a block's number is of its text alone, not of the prefix up to it.",
+    what_goes_wrong=(
+        "Each block is hashed by itself. The same text after another beginning has the same number, so it"
+        " counts as reused although a cache of prefixes does not contain it."
+    ),
+    what_to_do="Take hit rates of traceA and traceB as upper bounds for a cache of prefixes.",
+    documented_in="publisher: README; third party: audits of the files",
+    raw_files=r"qwen_trace[AB]_blksz_16\.jsonl",
+)
+
 LFS_POINTERS = Caveat(
     "qwen.lfs_pointers",
     "background",
@@ -66,15 +79,15 @@ RAW_REQUEST = Table(
         Column(
             "type",
             "VARCHAR",
-            "Kind of input",
-            choices=("text", "search", "image", "file"),
-            sample={"text": 8, "search": 1, "image": 1, "file": 1},
+            "Kind of input (text, search, image, file), or the service that answers (api, coder, thinking)",
+            sample={"text": 8, "search": 1, "image": 1, "file": 1, "api": 1, "coder": 1, "thinking": 1},
         ),
         Column("turn", "BIGINT", "Number of the turn in its chat, from 1", least=1, sample={1: 1}),
         Column(
             "hash_ids",
             "BIGINT[]",
             "Prefix blocks of the prompt, in order; an equal number is the same text up to the block's end",
+            caveats=(BLOCKS_OF_CONTENT,),
             sample=PrefixBlocks("input_length", BLOCK_TOKENS),
         ),
     ),
@@ -83,7 +96,7 @@ RAW_REQUEST = Table(
     key=("service", "chat_id"),
     partition_by=("service",),
     order_by=("timestamp", "row"),
-    about_rows=1_000,
+    about_rows=269_681,
     caveats=(REUSE_BEGINS_AT_0, LFS_POINTERS),
 )
 

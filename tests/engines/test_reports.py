@@ -78,3 +78,26 @@ def test_a_complete_last_line_without_a_newline_is_kept(reports: Path, tmp_path:
     assert (source.rows_kept, source.rows_rejected) == (17, 0)
     (note,) = outcome.notes
     assert note.startswith("data/Venus/cluster_log.csv: kept the last line, which has no newline")
+
+
+def test_times_with_an_offset_of_zero_are_read(reports: Path, tmp_path: Path) -> None:
+    with raw_dumps.ingested(reports / "11-azure-2024-offset/raw", tmp_path) as connection:
+        rows = connection.sql(
+            """select workload, cast("TIMESTAMP" as varchar), ContextTokens from azure_llm.raw_request"""
+        )
+        assert sorted(rows.fetchall()) == [
+            ("code_1week", "2024-05-13 00:00:00", 700),
+            ("code_1week", "2024-05-13 00:00:00.004", 2100),
+            ("code_1week", "2024-05-13 00:00:01.25", 41),
+            ("code_1week", "2024-05-13 00:01:00.5", 900),
+        ]
+        span = "select max(arrival_s) - min(arrival_s) from unified.requests"
+        assert connection.sql(span).fetchall() == [(60.5,)]
+
+
+def test_requests_of_every_type_are_read(reports: Path, tmp_path: Path) -> None:
+    raw = reports / "12-qwen-types/raw"
+    assert failed_checks(raw, tmp_path, "qwen") == []
+    with raw_dumps.ingested(raw, tmp_path) as connection:
+        types = connection.sql("select type, count(*) from qwen.raw_request group by type")
+        assert dict(types.fetchall()) == {"api": 1, "coder": 1, "text": 1, "thinking": 2}

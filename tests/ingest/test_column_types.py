@@ -68,15 +68,13 @@ FAULTS: dict[TypeName, list[str]] = {
 }
 
 
-def table(kind: TypeName) -> Table:
-    return Table("t", "", "", "", r"t\.csv", (Column("x", kind, ""), Column("y", "VARCHAR", "")))
-
-
-def read(kind: TypeName, texts: list[str]) -> tuple[list[object], list[str]]:
+def read(kind: TypeName, texts: list[str], may_be_utc: bool = False) -> tuple[list[object], list[str]]:
     """Return the values of a column with these texts, and the reasons of rejected texts."""
     lines = (f'"{text.replace(chr(34), chr(34) * 2)}",y\n' for text in texts)
     data = io.BytesIO(("x,y\n" + "".join(lines) + ',""\n' * 9 * len(texts)).encode())
-    batches = list(csv_reader.read(ReaderInput(data, table(kind), "t.csv")))
+    columns = (Column("x", kind, "", may_be_utc=may_be_utc), Column("y", "VARCHAR", ""))
+    table = Table("t", "", "", "", r"t\.csv", columns)
+    batches = list(csv_reader.read(ReaderInput(data, table, "t.csv")))
     values = [value for batch in batches for value in batch.rows["x"].to_pylist()]
     assert values[len(values) - 9 * len(texts) :] == [None] * 9 * len(texts)
     reasons = [reject.reason for batch in batches for reject in batch.rejects]
@@ -100,3 +98,16 @@ def test_rejects_invalid_text_with_reason(kind: TypeName, text: str) -> None:
     assert kept == []
     assert len(reasons) == 1
     assert reasons[0].startswith(f"column x ({kind}): ")
+
+
+@pytest.mark.parametrize("separator", [" ", "T"])
+@pytest.mark.parametrize("decimals", ["", ".0", ".000000", ".000000000"])
+@pytest.mark.parametrize("offset", ["", "Z", "+00:00", "-00:00", "+0000", "+00"])
+def test_reads_times_that_may_be_utc(separator: str, decimals: str, offset: str) -> None:
+    text = f"2020-06-09{separator}18:41:01{decimals}{offset}"
+    assert read("TIMESTAMP", [text], may_be_utc=True) == ([NAIVE], [])
+
+
+def test_rejects_another_offset_where_a_time_may_be_utc() -> None:
+    kept, [reason] = read("TIMESTAMP", ["2020-06-09 18:41:01+08:00"], may_be_utc=True)
+    assert kept == [] and "expected no UTC offset" in reason
