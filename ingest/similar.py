@@ -70,7 +70,9 @@ def describe_similar(
                 called = f"whose files are called {pattern}{where}"
                 return f"has the columns of {known}, {called}: rename it"
     for close in get_close_matches(raw.name, published_names, 1, _CLOSE):
-        return f"not a file of a known trace. Did you mean {close}?"
+        # The header is that of no table.
+        if not (header and any(table.has_header and table.has_name(close) for _, table in candidates)):
+            return f"not a file of a known trace. Did you mean {close}?"
     return ""
 
 

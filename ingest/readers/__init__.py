@@ -113,7 +113,7 @@ def limit_rejects(batches: Iterable[Batch], file: str) -> Iterator[Batch]:
                 declared = next(type_ for name, type_ in TYPES.items() if name == column["type"])
                 advice = (
                     f"The file does not match the declared type {column['type']}: {declared.written}."
-                    " Correct the declaration, or fetch the file again"
+                    " Correct the declaration, or move the file out of the raw folder"
                 )
             elif rejected > 1 and len(faults) == 1:
                 advice = "All of them have this fault: correct the file, or move it out of the raw folder"

@@ -194,7 +194,8 @@ def _texts_of(row: _Row, outermost: dict[str, Any], table: Table, options: JsonL
         raise MisfitError(f"no value for {missing[0]}")
     unknown = row.value.keys() - {column.name for column in own} - set(options.other_lists)
     if unknown:
-        raise MisfitError(f"a value for {shown(sorted(unknown))}, which is not a column")
+        keys = f"key{'s' * (len(unknown) > 1)} {shown(sorted(unknown), ', ')}"
+        raise MisfitError(f"the {keys}, which the publisher's file lacks")
     values = row.value | {name: outermost.get(name) for name in options.outer}
     values |= dict(zip(options.positions, map(str, row.positions), strict=True))
     return [_text_of(values.get(column.name), column) for column in table.columns]

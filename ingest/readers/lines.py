@@ -224,8 +224,8 @@ def _plain(name: str) -> str:
     return name.strip().casefold()
 
 
-def shown(names: Sequence[str]) -> str:
+def shown(names: Sequence[str], separator: str = ",") -> str:
     """Return a header for an error message: printable, on one line and shortened."""
-    text = ",".join(names)
+    text = separator.join(names)
     cut = "…" if len(text) > _SHOWN_CHARACTERS else ""
     return "".join(c if c.isprintable() else "\ufffd" for c in text[:_SHOWN_CHARACTERS]) + cut

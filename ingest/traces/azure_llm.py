@@ -9,7 +9,7 @@ second. The files of 2023 do not end in a newline.
 """
 
 from tracehouse.ingest.declarations import Column, Requests, Table, Trace
-from tracehouse.ingest.facts import Caveat, Clock, PublishedFile
+from tracehouse.ingest.facts import Caveat, Clock, PublishedFile, SkippedFile
 from tracehouse.ingest.sample_distributions import Arrivals, LogNormal
 
 RELEASES = "https://github.com/Azure/AzurePublicDataset/raw/master/data"
@@ -104,6 +104,12 @@ TRACE = Trace(
             "AzureLLMInferenceTrace_code.csv": 320_117,
             "AzureLLMInferenceTrace_conv.csv": 719_188,
         }.items()
+    ),
+    skipped_files=(
+        SkippedFile(
+            r"AzureLMMInferenceTrace_multimodal\.csv",
+            "it is of requests with images to other services, which no table has",
+        ),
     ),
     requests=Requests(
         table="raw_request",

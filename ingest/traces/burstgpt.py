@@ -130,7 +130,9 @@ TRACE = Trace(
     files=tuple(PublishedFile(f"BurstGPT_{part}.csv", f"{RELEASE}/BurstGPT_{part}.csv") for part in "123"),
     skipped_files=(
         SkippedFile(
-            r"BurstGPT_without_fails_[123]\.csv", "it repeats BurstGPT_[123].csv without the failed requests"
+            r"BurstGPT_without_fails_[123]\.csv",
+            "it repeats BurstGPT_[123].csv without the failed requests; `traces fetch burstgpt` loads all of"
+            " them",
         ),
     ),
     requests=Requests(

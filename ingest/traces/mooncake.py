@@ -147,8 +147,8 @@ TRACE = Trace(
     skipped_files=(
         SkippedFile(
             r"mooncake_trace\.jsonl",
-            "it is an earlier release: ingest reads conversation_trace.jsonl, toolagent_trace.jsonl and"
-            " synthetic_trace.jsonl",
+            "it is an earlier release; `traces fetch mooncake` loads those that ingest reads:"
+            " conversation_trace.jsonl, toolagent_trace.jsonl and synthetic_trace.jsonl",
         ),
     ),
     requests=Requests(

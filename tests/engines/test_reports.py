@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import command_line
 import raw_dumps
 from few_files import quiet
 
@@ -101,3 +102,19 @@ def test_requests_of_every_type_are_read(reports: Path, tmp_path: Path) -> None:
     with raw_dumps.ingested(raw, tmp_path) as connection:
         types = connection.sql("select type, count(*) from qwen.raw_request group by type")
         assert dict(types.fetchall()) == {"api": 1, "coder": 1, "text": 1, "thinking": 2}
+
+
+def test_a_file_that_is_left_out_is_of_a_known_trace(reports: Path, tmp_path: Path) -> None:
+    raws = [reports / name for name in ("13-burstgpt-without-fails-alone/raw", "16-azure-lmm-hint/raw1")]
+    for raw in raws:
+        run = command_line.server().run("ingest", "--raw", raw, "-w", tmp_path / "warehouse")
+        assert run.code == 1 and run.errors == [
+            "error: The raw folders contain no file that ingest reads: see above"
+        ]
+        assert "left out, because it " in run.stderr and "Did you mean" not in run.stderr
+
+
+def test_keys_that_the_publisher_lacks_are_named(reports: Path, tmp_path: Path) -> None:
+    (problem,) = convert(reports / "14-mooncake-extra-keys/raw", tmp_path).problems
+    assert "the keys priority, session_id, which the publisher's file lacks" in str(problem)
+    assert "etch" not in str(problem) and "damaged" not in str(problem)

@@ -116,7 +116,10 @@ def test_says_why_a_trace_skips_a_file(tmp_path: Path) -> None:
     names = ["BurstGPT_without_fails_1.csv", "BurstGPT_without_fails_2.csv.gz"]
     files = {names[0]: columns, names[1]: gzip.compress(columns), "burst.csv": columns}
     write(tmp_path, files | {"BurstGPT_1.csv": columns})
-    reason = "left out, because it repeats BurstGPT_[123].csv without the failed requests"
+    reason = (
+        "left out, because it repeats BurstGPT_[123].csv without the failed requests;"
+        " `traces fetch burstgpt` loads all of them"
+    )
     found = find_in(tmp_path)
     assert tables(found) == {"BurstGPT_1.csv": "burstgpt.raw_request"}
     assert found.unrecognised == ("burst.csv",)
@@ -133,7 +136,7 @@ def test_names_the_files_that_replace_an_earlier_release(tmp_path: Path) -> None
     found = find_in(tmp_path)
     assert not found.matched and not found.unrecognised
     (note,) = found.notes
-    assert note.startswith("mooncake_trace.jsonl: left out, because it is an earlier release: ingest reads")
+    assert note.startswith("mooncake_trace.jsonl: left out, because it is an earlier release; `traces fetch")
 
 
 def test_the_case_of_a_folder_does_not_matter(tmp_path: Path) -> None:

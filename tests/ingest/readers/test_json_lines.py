@@ -24,7 +24,7 @@ REJECTED = {
     b'{"at": 1, "ids": [1]} x': "not JSON: Extra data, at character 23",
     b"[1]": "not a JSON object",
     b'{"at": 1}': "no value for ids",
-    b'{"at": 1, "ids": [1], "b": 2}': "a value for b, which is not a column",
+    b'{"at": 1, "ids": [1], "b": 2}': "the key b, which the publisher's file lacks",
     b'{"at": 1, "ids": [1], "at": 2}': "an object that has a name twice",
     b'{"at": NaN, "ids": []}': "not JSON: NaN is not JSON",
     b'{"at": "x", "ids": []}': "column at (DOUBLE)",

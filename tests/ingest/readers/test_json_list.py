@@ -99,7 +99,7 @@ BAD_TRIES = [FIRST["tries"][0], {"end": BAD, "on": [{"ip": "m1", "gpus": "gpu0"}
     [
         (JOB, changed(at=BAD), [f"column at (TIMESTAMP): invalid value '{BAD}'"], 0),
         (JOB, changed(at=...), ["no value for at"], 0),
-        (JOB, changed(mood=1), ["a value for mood, which is not a column"], 0),
+        (JOB, changed(mood=1), ["the key mood, which the publisher's file lacks"], 0),
         (JOB, changed(at=[1]), ["column at (TIMESTAMP): a list or an object"], 0),
         (JOB, changed(at=1507338699), ["column at (TIMESTAMP): invalid value '1507338699'"], 0),
         (JOB, changed(id=None), ["column id (VARCHAR): it is empty"], 0),
@@ -188,7 +188,7 @@ def test_keeps_or_rejects_all_rows_of_an_object_in_all_tables() -> None:
 
 def test_names_a_fault_of_all_objects_without_calling_the_file_damaged() -> None:
     text = json.dumps([changed(mood=1, image="x")] * 30)
-    with pytest.raises(RawFileError, match="a value for image,mood, which is not a column") as error:
+    with pytest.raises(RawFileError, match="the keys image, mood, which the publisher's file lacks") as error:
         read(JOB, text)
     assert "etch" not in str(error.value) and "damaged" not in str(error.value)
 
