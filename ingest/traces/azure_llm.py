@@ -12,7 +12,7 @@ from tracehouse.ingest.declarations import Column, Requests, Table, Trace
 from tracehouse.ingest.facts import Caveat, Clock, PublishedFile, SkippedFile
 from tracehouse.ingest.sample_distributions import Arrivals, LogNormal
 
-RELEASES = "https://github.com/Azure/AzurePublicDataset/raw/master/data"
+REPOSITORY = "https://github.com/Azure/AzurePublicDataset"
 
 CLOCK = Clock(
     "azure_llm.trace",
@@ -60,7 +60,17 @@ RAW_REQUEST = Table(
     grain="one row per request; nothing identifies it but its position in the file",
     source="README of AzureLLMInferenceDataset2023 and AzureLLMInferenceDataset2024",
     file_name=r"AzureLLMInferenceTrace_(?P<workload>code|conv|code_1week|conv_1week)\.csv",
-    published_rows={"AzureLLMInferenceTrace_code.csv": 8_819, "AzureLLMInferenceTrace_conv.csv": 19_366},
+    published_rows={
+        "AzureLLMInferenceTrace_code.csv": 8_819,
+        "AzureLLMInferenceTrace_conv.csv": 19_366,
+        "AzureLLMInferenceTrace_code_1week.csv": 16_803_695,
+        "AzureLLMInferenceTrace_conv_1week.csv": 27_303_999,
+    },
+    published_sha256={
+        "AzureLLMInferenceTrace_code_1week.csv": (
+            "71de5c55cbc35f8f1ed0b6b7806b4cd1e9764b0058469725a6aac98023a1448f"
+        ),
+    },
     keys=(Column("workload", "VARCHAR", "Service: code or conv (2023), code_1week or conv_1week (2024)"),),
     columns=(
         Column(
@@ -90,8 +100,8 @@ TRACE = Trace(
     name="azure_llm",
     title="Azure LLM inference trace 2023 and 2024",
     publisher="Microsoft Azure",
-    homepage="https://github.com/Azure/AzurePublicDataset",
-    download="`traces fetch azure_llm` loads the two files of 2023. Fetch those of 2024, 1.8 GB, by hand.",
+    homepage=REPOSITORY,
+    download="`traces fetch azure_llm` loads the two files of 2023 and the two of 2024, 1.8 GB.",
     licence="CC BY 4.0",
     citation=(
         "Patel et al.: Splitwise: Efficient Generative LLM Inference Using Phase Splitting (ISCA 2024)."
@@ -99,11 +109,13 @@ TRACE = Trace(
     clock=CLOCK,
     tables=(RAW_REQUEST,),
     files=tuple(
-        PublishedFile(name, f"{RELEASES}/{name}", bytes=size)
-        for name, size in {
-            "AzureLLMInferenceTrace_code.csv": 320_117,
-            "AzureLLMInferenceTrace_conv.csv": 719_188,
-        }.items()
+        PublishedFile(name, f"{REPOSITORY}/{folder}/{name}", bytes=size)
+        for folder, name, size in (
+            ("raw/master/data", "AzureLLMInferenceTrace_code.csv", 320_117),
+            ("raw/master/data", "AzureLLMInferenceTrace_conv.csv", 719_188),
+            ("releases/download/dataset-llm-2024", "AzureLLMInferenceTrace_code_1week.csv", 691_989_454),
+            ("releases/download/dataset-llm-2024", "AzureLLMInferenceTrace_conv_1week.csv", None),
+        )
     ),
     skipped_files=(
         SkippedFile(

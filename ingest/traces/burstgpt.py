@@ -12,7 +12,7 @@ from tracehouse.ingest.facts import Caveat, Clock, PublishedFile, SkippedFile
 from tracehouse.ingest.sample_distributions import Arrivals, LogNormal, Names
 
 README = "publisher: README"
-RELEASE = "https://github.com/HPMLL/BurstGPT/releases/download/v1.2"
+RELEASES = "https://github.com/HPMLL/BurstGPT/releases/download"
 
 CLOCK = Clock(
     "burstgpt.trace",
@@ -127,7 +127,14 @@ TRACE = Trace(
     ),
     tables=(RAW_REQUEST,),
     clock=CLOCK,
-    files=tuple(PublishedFile(f"BurstGPT_{part}.csv", f"{RELEASE}/BurstGPT_{part}.csv") for part in "123"),
+    files=tuple(
+        PublishedFile(name, f"{RELEASES}/v1.2/{name}", backup=f"{RELEASES}/v2.0/{name}", bytes=size)
+        for name, size in {
+            "BurstGPT_1.csv": 52_283_111,
+            "BurstGPT_2.csv": 144_819_209,
+            "BurstGPT_3.csv": 231_682_327,
+        }.items()
+    ),
     skipped_files=(
         SkippedFile(
             r"BurstGPT_without_fails_[123]\.csv",
