@@ -49,8 +49,8 @@ GENERATED_ARRIVALS = Caveat(
 
 ARRIVALS_ON_A_GRID = Caveat(
     "mooncake.arrivals_on_a_grid",
-    "limited result",
-    summary="Most arrivals of conversation are multiples of 3 s: gaps below 3 s mean little.",
+    "wrong result",
+    summary="Most arrivals of conversation are multiples of 3 s: gaps and gap_cv measure this grid.",
     what_goes_wrong=(
         "Of the 12,031 arrivals of conversation, 8,492 are multiples of 3,000 ms, and 3,494 are 1 ms less."
         " Requests seem to arrive in batches every 3 s."

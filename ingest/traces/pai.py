@@ -1334,7 +1334,7 @@ MACHINE_METRIC = Table(
         Column(
             "machine_cpu",
             "DOUBLE",
-            "CPU utilisation of the machine, about the sum of usr, kernel and iowait",
+            "CPU utilisation of all cores of the machine together, about the sum of usr, kernel and iowait",
             unit="percent",
             least=0,
             caveats=(MACHINE_CPU_IS_A_SUM,),

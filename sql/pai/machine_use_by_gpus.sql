@@ -26,7 +26,7 @@ order by machine_gpus asc nulls last;
 
 comment on macro table pai.machine_use_by_gpus is
 'Interpolated percentiles over machines of the mean utilisation of a machine, per number of its GPUs: of one of its '
-'GPUs, in percent, and of its CPU, in percent of a core. Each machine counts once; its mean is over the seconds in '
+'GPUs, in percent, and of its CPU, in percent of all its cores. Each machine counts once; its mean is over the seconds in '
 'which observed workers ran on it, as in pai.machine_use_by_type, so idle machines and idle times are missing and the '
 'figures are higher than those of the fleet. A metric is a mean over the life of a worker: short peaks are smoothed. '
 'Machines without a GPU have no GPU utilisation, and machine_gpus is NULL for machines that are not in machine_spec. '

@@ -1,7 +1,8 @@
 -- Burstiness of arrivals by workload (requests of all traces)
 -- chart: point x=trace+workload y=dispersion:log color=trace xname=workload yname=variance_over_mean_of_requests_per_window note=1 is that of a Poisson process; higher is burstier.
 -- column: mean_gap_s: Mean gap between consecutive arrivals
--- column: dispersion: Variance of the requests per window over their mean
+-- column: dispersion: Variance of the requests per window over their mean, of complete windows
+-- column: windows: Windows that the workload covers from their start to their end
 create or replace macro unified.request_burstiness(
     -- [unified.requests.trace]
     in_trace varchar := null,
@@ -26,6 +27,8 @@ spans as (
         count(*) as requests,
         max(arrival_s) - min(arrival_s) as span_s,
         (max(arrival_s) - min(arrival_s)) / nullif(count(*) - 1, 0) as mean_gap_s,
+        min(arrival_s) as first_s,
+        max(arrival_s) as last_s,
         min(min(arrival_s)) over (partition by trace) as first_of_trace_s
     from requests
     group by trace, workload
@@ -68,16 +71,31 @@ counted as (
     group by workload_number, window_number
 ),
 
+-- The windows in which a workload begins and ends are covered in part only.
+covered as (
+    select
+        workload_number,
+        cast(ceil((first_s - first_of_trace_s) / nullif(window_s, 0)) as bigint) as first_window,
+        cast(floor((last_s - first_of_trace_s) / nullif(window_s, 0)) as bigint) as end_window
+    from spans
+),
+
 -- Windows without a request have no row, and add nothing to the squares.
 windows as (
     select
-        workload_number,
-        max(window_number) - min(window_number) + 1 as windows,
-        count(*) as busy_windows,
-        max(requests) as busiest_window_requests,
-        cast(sum(requests * requests) as double) as requests_squared
-    from counted
-    group by workload_number
+        covered.workload_number,
+        greatest(max(covered.end_window - covered.first_window), 0) as windows,
+        count(counted.requests) as busy_windows,
+        max(counted.requests) as busiest_window_requests,
+        cast(sum(counted.requests) as double) as requests,
+        cast(sum(counted.requests * counted.requests) as double) as requests_squared
+    from covered
+    left join counted
+        on
+            covered.workload_number = counted.workload_number
+            and covered.first_window <= counted.window_number
+            and covered.end_window > counted.window_number
+    group by covered.workload_number
 )
 
 select
@@ -88,7 +106,7 @@ select
     spans.mean_gap_s,
     gaps.deviation_s / nullif(spans.mean_gap_s, 0) as gap_cv,
     windows.windows,
-    windows.requests_squared / spans.requests - spans.requests / windows.windows as dispersion,
+    windows.requests_squared / windows.requests - windows.requests / windows.windows as dispersion,
     windows.windows - windows.busy_windows as idle_windows,
     windows.busiest_window_requests
 from spans
@@ -100,6 +118,7 @@ comment on macro table unified.request_burstiness is
 'All requests with an arrival, per trace and workload. mean_gap_s is the mean time between two consecutive '
 'arrivals, and gap_cv the standard deviation of these gaps over their mean: 1 for a Poisson process, larger '
 'for bursts; NULL for a single request. Windows of window_s seconds follow each other from the first arrival '
-'in the trace; those from the first arrival of the workload to its last count. dispersion is the variance of '
-'the requests per window over their mean, with the same reading as gap_cv. idle_windows have no request. '
+'in the trace; those count that begin after the first arrival of the workload, or with it, and end before its '
+'last. dispersion is the variance of the requests per window over their mean, with the same reading as '
+'gap_cv; NULL without such a window that has a request. idle_windows have no request. '
 'Traces with longer spans contain the change of the load over the day, and so have larger values.';

@@ -220,7 +220,9 @@ def request_arrivals(requests: pd.DataFrame, window_s: float | None = None) -> p
 @per_workload
 def request_burstiness(requests: pd.DataFrame, window_s: float = 60) -> pd.DataFrame:
     gaps = np.diff(requests["arrival_s"])
-    counts = np.bincount(windows(requests, window_s))
+    since_s = requests["arrival_s"] - requests["origin_s"]
+    # The first request may arrive within a window, and the last one always does.
+    counts = np.bincount(windows(requests, window_s))[int(since_s.min() % window_s > 0) : -1]
     mean_gap_s = gaps.mean() if len(gaps) else None
     row = {
         "requests": len(requests),
@@ -228,9 +230,9 @@ def request_burstiness(requests: pd.DataFrame, window_s: float = 60) -> pd.DataF
         "mean_gap_s": mean_gap_s,
         "gap_cv": gaps.std() / mean_gap_s if mean_gap_s else None,
         "windows": len(counts),
-        "dispersion": counts.var() / counts.mean(),
+        "dispersion": counts.var() / counts.mean() if counts.any() else None,
         "idle_windows": (counts == 0).sum(),
-        "busiest_window_requests": counts.max(),
+        "busiest_window_requests": counts.max() if counts.any() else None,
     }
     return pd.DataFrame([row])
 

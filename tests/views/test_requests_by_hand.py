@@ -104,13 +104,15 @@ def test_windows_begin_at_the_first_arrival_of_the_trace(answer: Answer) -> None
 
 
 def test_burstiness(answer: Answer) -> None:
-    # The gaps of conversation are 5, 25, 0, 65 and 5 s. Windows of 60 s have 4 and 2 requests.
+    # The gaps of conversation are 5, 25, 0, 65 and 5 s. Its complete window of 60 s has 4 requests. toolagent
+    # begins in a window and ends in the next one.
     assert answer("request_burstiness", "mooncake") == [
-        ("conversation", 6, 100, 20, pytest.approx(580**0.5 / 20), 2, pytest.approx(1 / 3), 0, 4),
-        ("toolagent", 2, 20, 20, 0, 2, 0, 0, 1),
+        ("conversation", 6, 100, 20, pytest.approx(580**0.5 / 20), 1, 0, 0, 4),
+        ("toolagent", 2, 20, 20, 0, 0, None, 0, None),
     ]
-    # Windows of 40 s have 4, 0 and 2 requests.
-    assert answer("request_burstiness", "mooncake", window_s=40)[0][5:] == (*(3, pytest.approx(4 / 3), 1, 4),)
+    # Complete windows of 40 s have 4 and 0 requests, and those of 10 s of toolagent 1 and 0.
+    assert answer("request_burstiness", "mooncake", window_s=40)[0][5:] == (2, pytest.approx(2), 1, 4)
+    assert answer("request_burstiness", "mooncake", window_s=10)[1][5:] == (2, pytest.approx(0.5), 1, 1)
 
 
 def test_tokens_without_failed_requests(answer: Answer) -> None:

@@ -137,11 +137,11 @@ comment on column pai.machine_seen_v1.gpu_type is 'Type of the machine''s GPUs, 
 comment on column pai.machine_seen_v1.machine_gpus is 'GPUs of the machine; NULL if it is not in machine_spec; measured.';
 comment on column pai.machine_seen_v1.workers is 'Observed workers: those with a start, an end after it, and an instance; derived.';
 comment on column pai.machine_seen_v1.seen_s is 'Seconds in which at least one observed worker ran; derived.';
-comment on column pai.machine_seen_v1.cpu_pct_s is 'CPU use in percent of a core, added up over the seconds seen, each split equally among the workers running; derived.';
+comment on column pai.machine_seen_v1.cpu_pct_s is 'CPU use in percent of all cores of the machine, added up over the seconds seen, each split equally among the workers running; derived.';
 comment on column pai.machine_seen_v1.cpu_seen_s is 'Seconds seen whose CPU use is known; derived.';
 comment on column pai.machine_seen_v1.gpu_pct_s is 'Use of all GPUs of the machine in percent of one, added up in the same way; derived.';
 comment on column pai.machine_seen_v1.gpu_seen_s is 'Seconds seen whose GPU use is known; derived.';
 comment on column pai.machine_seen_v1.load_s is 'Load over one minute, added up in the same way; derived.';
 comment on column pai.machine_seen_v1.load_seen_s is 'Seconds seen whose load is known; derived.';
-comment on column pai.machine_seen_v1.mean_cpu_pct is 'CPU use in percent of a core, mean over the seconds seen; derived.';
+comment on column pai.machine_seen_v1.mean_cpu_pct is 'CPU use in percent of all cores of the machine, mean over the seconds seen; derived.';
 comment on column pai.machine_seen_v1.mean_gpu_pct is 'Use of one of the machine''s GPUs in percent, mean over the seconds seen; NULL without GPUs; derived.';
