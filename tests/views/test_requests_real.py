@@ -35,7 +35,7 @@ def test_figures_are_measured(requests_warehouse: Path) -> None:
 
 
 def test_windows_that_the_trace_covers_in_part_do_not_count(requests_warehouse: Path) -> None:
-    """The file of conversations ends 22 s after the start of a window, which would make the dispersion 20.55."""
+    """The file of conversations ends 22 s into a window, which would make the dispersion 20.55."""
     with duckdb.connect(str(requests_warehouse / DATABASE), read_only=True) as connection:
         sql = "select windows, round(dispersion, 2) from unified.request_burstiness() where workload = 'conv'"
         assert connection.sql(sql).fetchall() == [(58, 16.13)]
