@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import command_line
+import pytest
 import raw_dumps
 from few_files import quiet
 
@@ -104,14 +105,11 @@ def test_requests_of_every_type_are_read(reports: Path, tmp_path: Path) -> None:
         assert dict(types.fetchall()) == {"api": 1, "coder": 1, "text": 1, "thinking": 2}
 
 
-def test_a_file_that_is_left_out_is_of_a_known_trace(reports: Path, tmp_path: Path) -> None:
-    raws = [reports / name for name in ("13-burstgpt-without-fails-alone/raw", "16-azure-lmm-hint/raw1")]
-    for raw in raws:
-        run = command_line.server().run("ingest", "--raw", raw, "-w", tmp_path / "warehouse")
-        assert run.code == 1 and run.errors == [
-            "error: The raw folders contain no file that ingest reads: see above"
-        ]
-        assert "left out, because it " in run.stderr and "Did you mean" not in run.stderr
+@pytest.mark.parametrize("raw", ["13-burstgpt-without-fails-alone/raw", "16-azure-lmm-hint/raw1"])
+def test_a_file_that_is_left_out_is_of_a_known_trace(raw: str, reports: Path, tmp_path: Path) -> None:
+    run = command_line.server().run("ingest", "--raw", reports / raw, "-w", tmp_path / "warehouse")
+    assert run.errors == ["error: The raw folders contain no file that ingest reads: see above"]
+    assert "left out, because it " in run.stderr and "Did you mean" not in run.stderr
 
 
 def test_keys_that_the_publisher_lacks_are_named(reports: Path, tmp_path: Path) -> None:
