@@ -1,4 +1,4 @@
-"""Repeat a query until the file STOP exists, and print each answer as a line of JSON.
+"""Repeat a query until once after the file STOP exists, and print each answer as a line of JSON.
 
     python keep_reading.py {new|same|both} WAREHOUSE STOP QUERY
 
@@ -19,7 +19,9 @@ def main() -> None:
     way, warehouse, stop, query = sys.argv[1:]
     database = str(Path(warehouse) / "traces.duckdb")
     kept = None if way == "new" else duckdb.connect(database, read_only=True)
-    while not Path(stop).exists():
+    is_last = False
+    while not is_last:
+        is_last = Path(stop).exists()
         if way == "same" and kept:
             rows = kept.execute(query).fetchall()
         else:
