@@ -98,7 +98,7 @@ def print_ingest(result: "IngestResult", warehouse: Path, next_step: str = "") -
         names = join_names(result.unrecognised, 20)
         say(f"Skipped {_count(len(result.unrecognised), 'unrecognised file')}: {names}", stderr=True)
     if not (result.converted or result.unchanged or result.problems):
-        what = "no file that ingest reads: see above" if result.notes else "no file of a known trace"
+        what = "no file that ingest reads; see the notes" if result.notes else "no file of a known trace"
         raise UserError(f"The raw folders contain {what}")
     if result.conversions:
         path = warehouse if warehouse.is_absolute() else f".{os.sep}{warehouse}"

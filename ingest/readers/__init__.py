@@ -115,7 +115,7 @@ def limit_rejects(batches: Iterable[Batch], file: str) -> Iterator[Batch]:
                     f"The file does not match the declared type {column['type']}: {declared.written}."
                     " Correct the declaration, or move the file out of the raw folder"
                 )
-            elif rejected > 1 and len(faults) == 1:
+            elif len(faults) == 1 and (rejected > 1 or rejected == rows):
                 advice = "All of them have this fault: correct the file, or move it out of the raw folder"
             reason = f"{rejected:,} of {what} do not fit, more than a tenth; the first: {first.reason}"
             raise RawFileError(file, reason, advice, line=first.line)

@@ -16,7 +16,7 @@ REPOSITORY = "https://github.com/Azure/AzurePublicDataset"
 
 CLOCK = Clock(
     "azure_llm.trace",
-    epoch="1970-01-01T00:00:00 of a clock whose zone the files of 2023 do not write, in 2024 of UTC",
+    epoch="1970-01-01T00:00:00, in UTC in the files of 2024; those of 2023 do not write the zone",
     zone="unknown in 2023, UTC in 2024",
     resolution_s=1e-6,
     true_parts="order and differences",
@@ -120,7 +120,7 @@ TRACE = Trace(
     skipped_files=(
         SkippedFile(
             r"AzureLMMInferenceTrace_multimodal\.csv",
-            "it is of requests with images to other services, which no table has",
+            "no table has its columns: its requests contain images",
         ),
     ),
     requests=Requests(

@@ -138,8 +138,8 @@ TRACE = Trace(
     skipped_files=(
         SkippedFile(
             r"BurstGPT_without_fails_[123]\.csv",
-            "it repeats BurstGPT_[123].csv without the failed requests; `traces fetch burstgpt` loads all of"
-            " them",
+            "it repeats BurstGPT_[123].csv without the failed requests; `traces fetch burstgpt` loads those"
+            " files",
         ),
     ),
     requests=Requests(

@@ -12,7 +12,7 @@ from tracehouse.ingest.facts import Caveat, Clock, PublishedFile
 from tracehouse.ingest.sample_distributions import Arrivals, LogNormal, PrefixBlocks
 
 BLOCK_TOKENS = 16
-CLONE = "https://github.com/alibaba-edu/qwen-bailian-usagetraces-anon/raw/refs/heads/main"
+FILES_AT = "https://github.com/alibaba-edu/qwen-bailian-usagetraces-anon/raw/refs/heads/main"
 
 CLOCK = Clock(
     "qwen.trace",
@@ -39,12 +39,12 @@ REUSE_BEGINS_AT_0 = Caveat(
 BLOCKS_OF_CONTENT = Caveat(
     "qwen.blocks_of_content",
     "limited result",
-    summary="In traceA and traceB, a block's number is of its text alone, not of the prefix up to it.",
+    summary="In traceA and traceB, a number identifies a block's text, not the prefix up to it.",
     what_goes_wrong=(
-        "Each block is hashed by itself. The same text after another beginning has the same number, so it"
-        " counts as reused although a cache of prefixes does not contain it."
+        "The publisher hashes each block separately. The same text after a different beginning has the same"
+        " number, so it counts as reused although a prefix cache does not contain it."
     ),
-    what_to_do="Take hit rates of traceA and traceB as upper bounds for a cache of prefixes.",
+    what_to_do="Take hit rates of traceA and traceB as upper bounds for a prefix cache.",
     documented_in="publisher: README; third party: audits of the files",
     raw_files=r"qwen_trace[AB]_blksz_16\.jsonl",
 )
@@ -123,7 +123,7 @@ TRACE = Trace(
     clock=CLOCK,
     tables=(RAW_REQUEST,),
     files=tuple(
-        PublishedFile(name, f"{CLONE}/{name}", bytes=size)
+        PublishedFile(name, f"{FILES_AT}/{name}", bytes=size)
         for name, size in {
             "qwen_traceA_blksz_16.jsonl": None,
             "qwen_traceB_blksz_16.jsonl": None,

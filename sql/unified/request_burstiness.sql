@@ -1,8 +1,8 @@
 -- Burstiness of arrivals by workload (requests of all traces)
 -- chart: point x=trace+workload y=dispersion:log color=trace xname=workload yname=variance_over_mean_of_requests_per_window note=1 is that of a Poisson process; higher is burstier.
 -- column: mean_gap_s: Mean gap between consecutive arrivals
--- column: dispersion: Variance of the requests per window over their mean, of complete windows
--- column: windows: Windows that the workload covers from their start to their end
+-- column: dispersion: Variance of the requests per complete window over their mean
+-- column: windows: Complete windows between the first and the last request of the workload
 create or replace macro unified.request_burstiness(
     -- [unified.requests.trace]
     in_trace varchar := null,
@@ -118,7 +118,7 @@ comment on macro table unified.request_burstiness is
 'All requests with an arrival, per trace and workload. mean_gap_s is the mean time between two consecutive '
 'arrivals, and gap_cv the standard deviation of these gaps over their mean: 1 for a Poisson process, larger '
 'for bursts; NULL for a single request. Windows of window_s seconds follow each other from the first arrival '
-'in the trace; those count that begin after the first arrival of the workload, or with it, and end before its '
-'last. dispersion is the variance of the requests per window over their mean, with the same reading as '
-'gap_cv; NULL without such a window that has a request. idle_windows have no request. '
+'in the trace. Only complete windows count, those between the first and the last arrival of the workload. '
+'dispersion is the variance of the requests per window over their mean, with the same reading as gap_cv; NULL '
+'if no complete window has a request. idle_windows have no request. '
 'Traces with longer spans contain the change of the load over the day, and so have larger values.';

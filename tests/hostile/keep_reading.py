@@ -1,4 +1,4 @@
-"""Repeat a query until once after the file STOP exists, and print each answer as a line of JSON.
+"""Repeat a query until the file STOP exists and once more, and print each answer as a line of JSON.
 
     python keep_reading.py {new|same|both} WAREHOUSE STOP QUERY
 

@@ -52,6 +52,7 @@ def test_readers_during_twenty_ingests(server: Server, tmp_path: Path, count: Co
     try:
         # On a busy machine, the first answer may take longer than all ingests.
         while not by_command_line or not all((tmp_path / f"{way}.out").stat().st_size for way in WAYS):
+            assert all(reader.poll() is None for reader in readers.values())
             time.sleep(0.1)
         for version in VERSIONS:
             write(version, raw)
@@ -94,7 +95,7 @@ def start(way: str, warehouse: Path, stop: Path, folder: Path) -> subprocess.Pop
 
 
 def repeat_query(warehouse: Path, stop: Path, runs: list[Run], folder: Path) -> None:
-    """Run the query on the command line until once after the stop file exists."""
+    """Run the query on the command line until the stop file exists, and once more."""
     server, is_last = Server(folder), False
     while not is_last:
         is_last = stop.exists()

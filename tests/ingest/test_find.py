@@ -118,7 +118,7 @@ def test_says_why_a_trace_skips_a_file(tmp_path: Path) -> None:
     write(tmp_path, files | {"BurstGPT_1.csv": columns})
     reason = (
         "left out, because it repeats BurstGPT_[123].csv without the failed requests;"
-        " `traces fetch burstgpt` loads all of them"
+        " `traces fetch burstgpt` loads those files"
     )
     found = find_in(tmp_path)
     assert tables(found) == {"BurstGPT_1.csv": "burstgpt.raw_request"}
