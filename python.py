@@ -32,7 +32,14 @@ from tracehouse.core.arguments import (
 )
 from tracehouse.core.errors import UsageError, UserError, describe_error
 from tracehouse.engines.duckdb.read import answer, describe, fork_server, notes, sandbox
-from tracehouse.engines.duckdb.read.binding import Bind, BoundQuery, bind_list, bind_query, bind_statement
+from tracehouse.engines.duckdb.read.binding import (
+    Bind,
+    BoundQuery,
+    bind_list,
+    bind_query,
+    bind_statement,
+    check_occurs,
+)
 from tracehouse.engines.duckdb.read.catalog import check_traces
 from tracehouse.engines.duckdb.read.guard import reading_statement
 from tracehouse.engines.duckdb.read.notes import Note
@@ -94,9 +101,10 @@ class Answer:
     It is an Arrow stream: `polars.DataFrame(answer)`, `pandas.DataFrame.from_arrow(answer)` and
     `duckdb.from_arrow(answer)` read it. Iterating over it gives a dictionary for each row. `name` is the
     query, view or table; it is empty for SQL. `values` are the parameters that the caller gave. `caveats`
-    also has notes on the data, such as on empty tables, whose `word` is note. `sources` has a row for each
-    raw file that the answer was computed from: file, checksum, rows read, kept and rejected, and whether the
-    file is synthetic.
+    also has notes on the data, such as on empty tables, whose `word` is note. `not_counted` has the traces
+    that an answer over several traces leaves out, each with the reason. `sources` has a row for each raw file
+    that the answer was computed from: file, checksum, rows read, kept and rejected, and whether the file is
+    synthetic.
     """
 
     name: str
@@ -106,6 +114,11 @@ class Answer:
     _table: pa.Table
     _query: BoundQuery
     _warehouse: "Warehouse"
+
+    @property
+    def not_counted(self) -> Mapping[str, str]:
+        """The traces that the answer leaves out, each with the reason, such as `records no waits`."""
+        return self._query.not_counted
 
     def arrow(self) -> pa.Table:
         """The rows as an Arrow table. Sums of integers are 64-bit integers, or decimals if larger."""
@@ -304,12 +317,17 @@ class Warehouse:
         backend.con = _ReadingConnection(connection)
         return backend
 
-    def query(self, name: str, /, *, limit: int | None = None, **parameters: Value) -> Answer:
+    def query(self, name: str, /, *, limit: int | None = None, **parameters: Value | Sequence[str]) -> Answer:
         """Run a named query, or read a view or base table, with at most `limit` rows.
 
-        Raises UsageError for an unknown name or parameter, or an invalid value; the message lists valid ones.
+        A parameter that takes several values, such as `in_trace`, may be a list. Raises UsageError for an
+        unknown name or parameter, or an invalid value; the message lists valid ones.
         """
-        name, given = check_text("name", name), check_values("parameters", parameters)
+        listed = {
+            key: ",".join(check_texts(key, value)) if isinstance(value, list | tuple) else value
+            for key, value in parameters.items()
+        }
+        name, given = check_text("name", name), check_values("parameters", listed)
         limit = None if limit is None else check_whole_number("limit", limit)
         bind = partial(bind_query, name=name, texts=_texts(given), limit=limit)
         return self._answer(bind, name, given)
@@ -513,6 +531,8 @@ def _texts(parameters: Mapping[str, Value]) -> dict[str, str]:
 
 def _bind_jobs(connection: duckdb.DuckDBPyConnection, traces: Sequence[str]) -> BoundQuery:
     check_traces(connection, traces)
+    for trace in traces:
+        check_occurs(connection, "jobs", "unified.jobs.trace", trace)
     chosen = ", ".join(f"'{trace}'" for trace in traces)
     where = f" where trace in ({chosen})" if chosen else ""
     return bind_statement(connection, f"select * from unified.jobs{where}")

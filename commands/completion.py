@@ -3,6 +3,7 @@
 Names are read from files. Only columns, and parameter values that occur in the data, need the database.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import chain
@@ -68,8 +69,10 @@ def complete_parameter(context: typer.Context, incomplete: str) -> Iterable[Item
     column = names.values_column(query, key, warehouse) if equals else ""
     if column:
         table, _, field = column.rpartition(".")
-        sql = f"""select distinct $key || '=' || "{field}", '' from {table} order by all"""
-        return _matching(incomplete, _read(warehouse, sql, {"key": key}))
+        sql = f"""select distinct $start || "{field}", '' from {table} order by all"""
+        # The values of a list follow those that are typed.
+        start = re.match(r"[^=]*=(?:.*,)?", incomplete)
+        return _matching(incomplete, _read(warehouse, sql, {"start": start[0] if start else ""}))
     found = names.query_parameters(query, warehouse)
     return _matching(
         incomplete,

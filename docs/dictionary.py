@@ -302,7 +302,8 @@ class Dictionary:
                 elif row["at_least"] is not None:
                     meaning.append(f"From {row['at_least']} to {row['at_most']}")
                 elif row["values_of"] is not None:
-                    meaning.append(f"A value of {self._links([row['values_of']])}")
+                    what = "Values, separated by commas," if row["is_list"] else "A value"
+                    meaning.append(f"{what} of {self._links([row['values_of']])}")
                 kind = (code(row["type"]), code(row["default_value"]))
                 rows.append((code(row["parameter"]), *kind, "<br>".join(meaning)))
         table = stacked(("parameter", "type", "default", "meaning"), rows)

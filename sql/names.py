@@ -22,8 +22,8 @@ _PARAMETER = re.compile(
     r"(?P<comment>(?:\s*--[^\n]*\n)*)\s*(?P<name>\w+) [\w ]+(?:\([\d, ]+\))? := (?P<default>'[^']*'|[^,)\s]+)"
 )
 _COLUMN = re.compile(r"\w+\.\w+\.\w+")
-# How the limit begins of a parameter that names a table or view.
-TABLE = "table with "
+# How the limit begins of a parameter that names a table or view, and of one that lists values of a column.
+TABLE, LIST = "table with ", "list of "
 _LIMIT = re.compile(r"(?P<meaning>.*?)\s*(?:\[(?P<limit>[^\[\]]*)\])?", re.S)
 
 
@@ -73,7 +73,7 @@ def query_parameters(query: str, warehouse: Path | None = None) -> Iterator[tupl
         values = [value] if value not in ("", "null") else []
         if value in ("true", "false"):
             values += ["true", "false"]
-        elif limit != "any" and not (" to " in limit or limit.startswith(TABLE) or _COLUMN.fullmatch(limit)):
+        elif limit != "any" and not (" to " in limit or limit.startswith(TABLE) or _column_of(limit)):
             values += limit.split()
         yield parameter, meaning, list(dict.fromkeys(values))
 
@@ -81,8 +81,13 @@ def query_parameters(query: str, warehouse: Path | None = None) -> Iterator[tupl
 def values_column(query: str, parameter: str, warehouse: Path | None = None) -> str:
     """Return the column that holds the values of a parameter of a query; empty if there is none."""
     limits = {name: limit for name, _, _, limit in _read_parameters(query, warehouse)}
-    limit = limits.get(parameter, "")
-    return limit if _COLUMN.fullmatch(limit) else ""
+    return _column_of(limits.get(parameter, ""))
+
+
+def _column_of(limit: str) -> str:
+    """Return the column that a limit names; empty if it is another limit."""
+    column = limit.removeprefix(LIST)
+    return column if _COLUMN.fullmatch(column) else ""
 
 
 def _read_parameters(query: str, warehouse: Path | None) -> Iterator[tuple[str, str, str, str]]:

@@ -15,7 +15,8 @@ The first line is the title: a noun phrase with the population in parentheses, a
 
 The comment above a parameter is its meaning, and in brackets its limit, which each parameter has that is not
 a boolean: its choices; a range of numbers or days, including both ends; the column that holds its values
-(`[openb.pod.variant]`); the columns of the table or view that it names (`[table with sn model]`); or `[any]`.
+(`[openb.pod.variant]`), for a list of them `[list of openb.pod.variant]`; the columns of the table or view
+that it names (`[table with sn model]`); or `[any]`.
 Parameters that several queries of a schema share are described in
 `parameters.csv`; a comment above one replaces its meaning or its limit.
 
@@ -59,7 +60,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.tokens import Token, TokenType
 
 from tracehouse.core.text import join_names
-from tracehouse.sql.names import TABLE, shared_parameters, split_comment
+from tracehouse.sql.names import LIST, TABLE, shared_parameters, split_comment
 from tracehouse.views.sql_text import first_statement, sql_hash
 from tracehouse.views.view_files import NOT_FOLLOWED, DefinitionError, Header, parsed, read_header, references
 
@@ -132,8 +133,9 @@ class Parameter:
     """One parameter of a named query. `default` is SQL.
 
     `choices` is empty without a list of values, `range` is None without bounds, and `values_of` is empty
-    unless a column, `schema.table.column`, holds the values. `table_columns` are those that the query reads
-    of the table or view that the parameter names, empty if it names none.
+    unless a column, `schema.table.column`, holds the values; with `is_list`, a text lists several of these
+    values with commas. `table_columns` are those that the query reads of the table or view that the parameter
+    names, empty if it names none.
     """
 
     name: str
@@ -143,6 +145,7 @@ class Parameter:
     choices: tuple[str, ...] = ()
     range: Range | None = None
     values_of: str = ""
+    is_list: bool = False
     table_columns: tuple[str, ...] = ()
 
 
@@ -399,8 +402,9 @@ def _parameters(signature: str, path: Path, is_ours: bool) -> Iterator[Parameter
 
 def _with_limit(parameter: Parameter, limit: str, path: Path) -> Parameter:
     """Return a parameter with the limit that is written in the brackets of its comment."""
-    if _COLUMN.fullmatch(limit):
-        return replace(parameter, values_of=limit)
+    column = limit.removeprefix(LIST)
+    if _COLUMN.fullmatch(column):
+        return replace(parameter, values_of=column, is_list=column != limit)
     if limit.startswith(TABLE):
         return replace(parameter, table_columns=tuple(limit.removeprefix(TABLE).split()))
     if " to " in limit:

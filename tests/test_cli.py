@@ -569,11 +569,11 @@ def test_check_prints_failures_and_a_summary(tmp_path: Path) -> None:
     with terminal("describe", "unified.capacity", "--no-pager", warehouse=warehouse) as opened:
         assert end(opened) == 0
     # Tables without rows are no caveat.
-    assert "\nnote: not in this warehouse: " in plain(opened)
+    assert re.search(r"\nNot counted: .*\(not in this warehouse\)", plain(opened))
     # The caveats of a view over all traces are those of traces with rows. Acme's and ITP's are in views' SQL.
     described = json.loads(traces("describe", "unified.capacity", "--json", warehouse=warehouse).stdout)
     named = {note["name"].partition(".")[0] for note in described["notes"]}
-    assert named == {"no data", "acme", "itp"}
+    assert named == {"not counted", "acme", "itp"}
 
 
 def test_check_explains_what_known_means(real_warehouse: Path) -> None:

@@ -68,6 +68,7 @@ def test_completes_values_and_columns_of_a_warehouse(sample_warehouse: Path) -> 
     cases = {
         f"{query} openb.phases -p in_variant=d": ["in_variant=default"],
         f"{query} openb.phases -p in_variant = d": ["default"],
+        f"{query} unified.wait_cdf -p in_trace=itp,o": ["in_trace=itp,openb"],
         f"{describe} itp.job.run": ["itp.job.run_s"],
         f"{describe} itp.gpu_hours.m": [
             f"itp.gpu_hours.{name}" for name in ("mean_gpus", "max_gpus", "median_run_s")

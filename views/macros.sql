@@ -59,6 +59,10 @@ end;
 comment on macro stats.readable_window_s is
 'Length in seconds of the windows that divide a span: minutes, ten minutes, hours or days.';
 
+create or replace macro stats.is_chosen(name, chosen) as
+chosen is null or list_contains(string_split(replace(chosen, ' ', ''), ','), name);
+comment on macro stats.is_chosen is 'Whether a list of names, separated by commas, contains a name; NULL contains every name.';
+
 -- openb's first 19 pods span 110 days, in which almost every hour is empty.
 create or replace macro stats.first_hour(trace) as
 case when trace = 'openb' then 2640 else 0 end;

@@ -16,6 +16,7 @@ from tracehouse.core.errors import UsageError, check_installed
 from tracehouse.core.text import identifier, quoted
 from tracehouse.engines.duckdb.read import binding, notes
 from tracehouse.engines.duckdb.read.binding import BoundQuery
+from tracehouse.engines.duckdb.read.membership import NOT_COUNTED, as_notes, find_not_counted
 from tracehouse.engines.duckdb.read.notes import Note
 from tracehouse.publish.plot import terminal, texts
 from tracehouse.publish.plot.axes import FEWEST_TICKS, NEAR, Spec, log_axes
@@ -124,7 +125,8 @@ def _add_facts(
     options: ChartOptions,
 ) -> tuple[Drawable, list[Note], str]:
     """Rows with their traces and title, the notes on these traces, and the parameters that affect them."""
-    found = replace(found, traces=texts.traces_behind(connection, query, found.traces), reads=query.reads)
+    drawn = found.traces
+    found = replace(found, traces=texts.traces_behind(connection, query, drawn), reads=query.reads)
     if not found.name:
         return found, [note for note in query.notes if not note.severity or note.trace in found.traces], ""
     parameters = texts.describe_parameters(connection, found.name, given, found.chart)
@@ -135,6 +137,8 @@ def _add_facts(
     else:
         title = chart.title or texts.title_of(connection, found.name)
     about = notes.of_object(connection, found.name, found.traces, on_data=True)
+    left_out = find_not_counted(connection, query.reads, chosen=query.traces, counted=drawn or None)
+    about += as_notes(left_out, is_partial=not drawn)
     return replace(found, title=title), about, parameters
 
 
@@ -173,9 +177,13 @@ def describe_rows(
     subtitle = texts.write_subtitle(found, about, parameters, explained)
     if not options.has_footer:
         return Described(found, subtitle, "", [])
-    source = texts.footer(connection, found)
-    caveats = texts.list_caveats(about, found.chart)
-    return Described(found, subtitle, " ".join(filter(None, [*below, source])), caveats)
+    left_out = [f"{note.label}: {note.text}." for note in about if note.name == NOT_COUNTED]
+    source = " ".join(filter(None, [*below, *left_out, texts.footer(connection, found)]))
+    return Described(found, subtitle, source, texts.list_caveats(about, found.chart))
+
+
+def _without_not_counted(about: Sequence[Note]) -> list[Note]:
+    return [note for note in about if note.name != NOT_COUNTED]
 
 
 def build(described: Described, size: Size) -> Spec:
@@ -245,8 +253,9 @@ def render_text(
     """Run a query and draw the answer in characters. Raises the same errors as `build_picture`."""
     check_installed("pictures need", "plot", "plotext")
     found, about, parameters = _select(connection, query, given, options)
+    # The other notes are printed below it.
+    about = _without_not_counted(about)
     described = describe_rows(connection, found, about, parameters, options, terminal.explain_marks)
-    # The caveats are printed below it.
     return terminal.draw_text(described.rows, described.subtitle, described.source, columns)
 
 
@@ -275,7 +284,9 @@ def build_template(connection: duckdb.DuckDBPyConnection, name: str) -> dict[str
     # A page fills in the names of axes, also for the default answer, and the note only for other answers.
     note = texts.fill_parameters(connection, name, {}, found.chart).note
     default = replace(found, chart=replace(found.chart, note=note))
-    built = build_for_page(describe_rows(connection, default, about, parameters))
+    # The page says next to the chart whom the answer does not count.
+    described = describe_rows(connection, default, _without_not_counted(about), parameters)
+    built = build_for_page(described)
     labels = [row[LABEL] for row in built["spec"]["data"]["values"] if row.get(LABEL)]
     return {
         **built,

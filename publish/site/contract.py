@@ -17,7 +17,7 @@ import duckdb
 
 from tracehouse.core.errors import UsageError, UserError
 from tracehouse.core.progress import Step, ignore_step
-from tracehouse.engines.duckdb.read import answer, describe, notes, search, verify
+from tracehouse.engines.duckdb.read import answer, describe, membership, notes, search, verify
 from tracehouse.engines.duckdb.read.binding import BoundQuery, bind_query, bind_statement
 from tracehouse.engines.duckdb.read.catalog import queries_without_data, read_base_tables, read_rows
 from tracehouse.publish.columns import columns_of, rows_of
@@ -118,6 +118,8 @@ def describe_object(connection: duckdb.DuckDBPyConnection, name: str) -> Json:
         "columns": _columns(connection, found, plain_names),
         **_dependencies(connection, shown, plain_names),
         "notes": [asdict(note) for note in found.notes],
+        # Why each trace is not counted if it is not in the answer.
+        "not_counted": membership.find_not_counted(connection, [found.name], counted=()),
         "sources": describe_sources(connection, [found.name]),
         "sql": found.sql,
         "has_chart": bool(found.facts.get("chart")),
@@ -226,7 +228,7 @@ def _parameters(connection: duckdb.DuckDBPyConnection, name: str) -> list[Json]:
     parameters = read_rows(
         connection,
         """
-        select parameter as name, meaning, type, default_value, choices, at_least, at_most, values_of
+        select parameter as name, meaning, type, default_value, choices, at_least, at_most, values_of, is_list
         from catalog.query_parameters where query_name = $name order by position
         """,
         name=name,

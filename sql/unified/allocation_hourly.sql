@@ -26,7 +26,7 @@ select
     100.0 * held_gpus / nullif(capacity_gpus, 0) as held_of_capacity_pct
 from unified.allocation_hour
 where
-    (in_trace is null or trace = in_trace)
+    stats.is_chosen(trace, in_trace)
     and is_by_partition = by_partition
     and is_offered = offered
     and hour >= coalesce(from_hour, stats.first_hour(trace))

@@ -21,7 +21,7 @@ with jobs as (
         case when not is_left_censored then submit_s end as submit_s,
         case when not is_left_censored then cast(floor(submit_s / 3600) as bigint) end as hour
     from unified.jobs
-    where (in_trace is null or trace = in_trace) and (not gpu_only or requested_gpus > 0)
+    where stats.is_chosen(trace, in_trace) and (not gpu_only or requested_gpus > 0)
 ),
 
 coverage as (

@@ -17,7 +17,7 @@ with jobs as (
         requested_gpus,
         cast(floor(case when not is_left_censored then submit_s end / 3600) as bigint) as hour
     from unified.jobs
-    where (in_trace is null or trace = in_trace) and (not gpu_only or requested_gpus > 0)
+    where stats.is_chosen(trace, in_trace) and (not gpu_only or requested_gpus > 0)
 ),
 
 coverage as (

@@ -10,7 +10,7 @@ with jobs as (
         requested_cpus,
         requested_cpus / requested_gpus as cpus_per_gpu
     from unified.jobs
-    where (in_trace is null or trace = in_trace) and requested_gpus > 0
+    where stats.is_chosen(trace, in_trace) and requested_gpus > 0
 ),
 
 counted as (

@@ -20,7 +20,7 @@ with counted as (
         coalesce(end_s, submit_s + run_s) as end_s,
         submit_s is not null and coalesce(run_s, 0) > 0 as is_whole
     from unified.jobs
-    where (in_trace is null or trace = in_trace) and (not gpu_only or requested_gpus > 0)
+    where stats.is_chosen(trace, in_trace) and (not gpu_only or requested_gpus > 0)
 ),
 
 jobs as (

@@ -1,6 +1,7 @@
 -- GPU-hours by outcome and job size (all traces)
 -- column: workload: Workload tag, NULL without by_workload and for jobs without one
 create or replace macro unified.failure_cost(
+    in_trace varchar := null,
     gpu_only boolean := true,
     preempted_fails boolean := false,
     -- group by workload tag as well
@@ -17,7 +18,7 @@ with outcomes as (
         case when by_workload then workload end as workload,
         case when preempted_fails and status = 'preempted' then 'failed' else status end as outcome
     from unified.jobs
-    where not gpu_only or requested_gpus > 0
+    where stats.is_chosen(trace, in_trace) and (not gpu_only or requested_gpus > 0)
 ),
 
 counted as (

@@ -23,7 +23,7 @@ with owned as (
         status,
         status in ('completed', 'failed', 'cancelled') as is_known
     from unified.jobs
-    where (in_trace is null or trace = in_trace) and requested_gpus > 0
+    where stats.is_chosen(trace, in_trace) and requested_gpus > 0
 ),
 
 pairs as (

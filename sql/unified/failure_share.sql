@@ -22,7 +22,7 @@ with outcomes as (
         status <> 'unknown' as is_known,
         status = 'failed' or (preempted_fails and status = 'preempted') as has_failed
     from unified.jobs
-    where (in_trace is null or trace = in_trace) and (not gpu_only or requested_gpus > 0)
+    where stats.is_chosen(trace, in_trace) and (not gpu_only or requested_gpus > 0)
 ),
 
 counted as (

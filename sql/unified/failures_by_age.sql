@@ -20,7 +20,7 @@ failures as (
         case when run_s is not null then held_gpu_s end as held_gpu_s
     from unified.jobs
     where
-        (in_trace is null or trace = in_trace)
+        stats.is_chosen(trace, in_trace)
         and requested_gpus > 0
         and (status = 'failed' or (preempted_fails and status = 'preempted'))
 ),

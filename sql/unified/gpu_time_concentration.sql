@@ -29,7 +29,7 @@ jobs as (
         is_right_censored,
         is_left_censored
     from unified.jobs
-    where (in_trace is null or trace = in_trace) and requested_gpus > 0
+    where stats.is_chosen(trace, in_trace) and requested_gpus > 0
 ),
 
 -- Many jobs held the same.

@@ -11,7 +11,7 @@ select
     100.0 * count(*) / sum(count(*)) over (partition by trace) as jobs_pct
 from unified.jobs
 where
-    (in_trace is null or trace = in_trace)
+    stats.is_chosen(trace, in_trace)
     and hour_of_day is not null and (not gpu_only or requested_gpus > 0)
 group by trace, hour_of_day
 order by trace, hour_of_day;

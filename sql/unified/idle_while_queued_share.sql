@@ -18,7 +18,7 @@ with known as (
         least(greatest(capacity_gpus - held_gpus, 0), queued_gpus) as idle_while_queued_gpus
     from unified.allocation_hour
     where
-        (in_trace is null or trace = in_trace)
+        stats.is_chosen(trace, in_trace)
         -- DuckDB filters the jobs for `= false`, but the finished rows for `not`.
         and is_by_partition = false
         and is_offered = false

@@ -4,7 +4,7 @@
 -- column: reused_blocks: Accesses to a block that the cache contains
 -- column: reuse_pct: Share of the accesses to prefix blocks that find the block in the cache
 create or replace macro unified.prefix_reuse(
-    -- [unified.requests.trace]
+    -- [list of unified.requests.trace]
     in_trace varchar := null,
     -- blocks that the cache can contain, of which it drops the one not used for the longest time; NULL is no
     -- limit [0 to 1000000000000]
@@ -16,7 +16,7 @@ with requests as (
         workload,
         count(*) as requests
     from unified.requests
-    where arrival_s is not null and prefix_blocks is not null and (in_trace is null or trace = in_trace)
+    where arrival_s is not null and prefix_blocks is not null and stats.is_chosen(trace, in_trace)
     group by trace, workload
 ),
 
@@ -28,7 +28,7 @@ accesses as (
         count(*) - count(previous_position) as distinct_blocks,
         count(previous_position) filter (where cache_blocks is null) as reused_blocks
     from unified.prefix_accesses
-    where in_trace is null or trace = in_trace
+    where stats.is_chosen(trace, in_trace)
     group by trace, workload
 ),
 
@@ -42,7 +42,7 @@ hits as (
     from unified.prefix_distances
     where
         cache_blocks is not null
-        and (in_trace is null or trace = in_trace)
+        and stats.is_chosen(trace, in_trace)
         and other_blocks < cache_blocks
     group by trace, workload
 ),

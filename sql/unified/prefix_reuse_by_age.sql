@@ -2,7 +2,7 @@
 -- chart: line x=max_age_s:log y=reused_pct color=workload facet=trace xname=time_since_the_last_use_s yname=reuses_within_this_time_pct note=An unlimited cache, empty at first. Traces without prefix blocks are left out.
 -- column: reused_blocks: Accesses to a block at most max_age_s after the last access to it
 create or replace macro unified.prefix_reuse_by_age(
-    -- [unified.requests.trace]
+    -- [list of unified.requests.trace]
     in_trace varchar := null
 ) as table
 with accesses as (
@@ -12,7 +12,7 @@ with accesses as (
         previous_position,
         age_s
     from unified.prefix_accesses
-    where in_trace is null or trace = in_trace
+    where stats.is_chosen(trace, in_trace)
 ),
 
 ages as (select unnest([1, 10, 60, 600, 3600, 86400]) as max_age_s)

@@ -2,7 +2,7 @@
 -- chart: line x=cache_blocks:log y=hit_pct color=workload facet=trace xname=cache_size_in_blocks yname=reused_blocks_pct note=A cache that drops the least recently used block, empty at first. Traces without prefix blocks are left out.
 -- column: hit_pct: Share of the accesses to prefix blocks that find the block in the cache
 create or replace macro unified.prefix_reuse_by_cache(
-    -- [unified.requests.trace]
+    -- [list of unified.requests.trace]
     in_trace varchar := null
 ) as table
 with accesses as (
@@ -12,7 +12,7 @@ with accesses as (
         count(*) as blocks,
         count(*) - count(previous_position) as distinct_blocks
     from unified.prefix_accesses
-    where in_trace is null or trace = in_trace
+    where stats.is_chosen(trace, in_trace)
     group by trace, workload
 ),
 
@@ -43,7 +43,7 @@ distances as (
         other_blocks,
         count(*) as reused_blocks
     from unified.prefix_distances
-    where in_trace is null or trace = in_trace
+    where stats.is_chosen(trace, in_trace)
     group by trace, workload, other_blocks
 )
 

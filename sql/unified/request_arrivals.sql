@@ -4,7 +4,7 @@
 -- column: input_tokens: Tokens of the prompts that arrive in the window
 -- column: output_tokens: Tokens of the answers to the requests that arrive in the window
 create or replace macro unified.request_arrivals(
-    -- [unified.requests.trace]
+    -- [list of unified.requests.trace]
     in_trace varchar := null,
     window_s double := null
 ) as table
@@ -15,7 +15,7 @@ with spans as (
         min(arrival_s) as first_arrival_s,
         max(arrival_s) as last_arrival_s
     from unified.requests
-    where arrival_s is not null and (in_trace is null or trace = in_trace)
+    where arrival_s is not null and stats.is_chosen(trace, in_trace)
     group by trace, workload
 ),
 

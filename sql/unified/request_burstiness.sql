@@ -4,7 +4,7 @@
 -- column: dispersion: Variance of the requests per complete window over their mean
 -- column: windows: Complete windows between the first and the last request of the workload
 create or replace macro unified.request_burstiness(
-    -- [unified.requests.trace]
+    -- [list of unified.requests.trace]
     in_trace varchar := null,
     -- length of a window in seconds
     window_s double := 60
@@ -15,7 +15,7 @@ with requests as (
         workload,
         arrival_s
     from unified.requests
-    where arrival_s is not null and (in_trace is null or trace = in_trace)
+    where arrival_s is not null and stats.is_chosen(trace, in_trace)
 ),
 
 spans as (

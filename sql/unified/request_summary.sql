@@ -1,7 +1,7 @@
 -- Requests and tokens by workload (requests of all traces)
 -- chart: point x=mean_input_tokens:log y=mean_output_tokens:log color=workload yname=mean_output_tokens xname=mean_input_tokens title=Mean input and output tokens by workload (requests of all traces)
 create or replace macro unified.request_summary(
-    -- [unified.requests.trace]
+    -- [list of unified.requests.trace]
     in_trace varchar := null
 ) as table
 select
@@ -15,7 +15,7 @@ select
     / nullif(count(*) filter (where status in ('completed', 'failed')), 0) as failed_pct,
     100.0 * count(prefix_blocks) / count(*) as with_prefix_pct
 from unified.requests
-where arrival_s is not null and (in_trace is null or trace = in_trace)
+where arrival_s is not null and stats.is_chosen(trace, in_trace)
 group by trace, workload
 order by trace, workload nulls last;
 

@@ -6,7 +6,7 @@
 -- column: input_tokens: Tokens of the prompts that arrive in that hour of the day
 -- column: output_tokens: Tokens of the answers to the requests that arrive in that hour of the day
 create or replace macro unified.requests_by_hour_of_day(
-    -- [unified.requests.trace]
+    -- [list of unified.requests.trace]
     in_trace varchar := null
 ) as table
 with requests as (
@@ -17,7 +17,7 @@ with requests as (
         output_tokens,
         (cast(floor(local_arrival_s / 3600) as bigint) % 24 + 24) % 24 as hour_of_day
     from unified.requests
-    where local_arrival_s is not null and (in_trace is null or trace = in_trace)
+    where local_arrival_s is not null and stats.is_chosen(trace, in_trace)
 ),
 
 -- Where no request has tokens, their sum is not 0 but unknown.

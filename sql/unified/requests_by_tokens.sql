@@ -3,7 +3,7 @@
 -- column: requests: Requests whose tokens lie in both bands
 -- column: requests_pct: Share of the counted requests of the workload
 create or replace macro unified.requests_by_tokens(
-    -- [unified.requests.trace]
+    -- [list of unified.requests.trace]
     in_trace varchar := null
 ) as table
 with banded as (
@@ -14,7 +14,7 @@ with banded as (
         stats.power_of_two_band(output_tokens) as output_band_tokens
     from unified.requests
     where
-        (in_trace is null or trace = in_trace)
+        stats.is_chosen(trace, in_trace)
         and status <> 'failed'
         and input_tokens is not null
         and output_tokens is not null

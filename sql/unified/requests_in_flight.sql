@@ -1,7 +1,7 @@
 -- Estimated requests in flight (LLM requests of all traces)
 -- chart: line x=window_start_s y=requests_in_flight facet=trace+workload partial=first,last
 create or replace macro unified.requests_in_flight(
-    -- [unified.requests.trace]
+    -- [list of unified.requests.trace]
     in_trace varchar := null,
     window_s double := null,
     -- assumed tokens of its prompt that a request processes in a second [0.001 to 1000000000]
@@ -16,7 +16,7 @@ with spans as (
         min(arrival_s) as first_arrival_s,
         max(arrival_s) as last_arrival_s
     from unified.requests
-    where arrival_s is not null and (in_trace is null or trace = in_trace)
+    where arrival_s is not null and stats.is_chosen(trace, in_trace)
     group by trace, workload
 ),
 

@@ -24,7 +24,7 @@ gpu_jobs as (
         run_s is not null as is_complete,
         case when not coalesce(is_left_censored, false) then observed_run_s end as observed_run_s
     from unified.jobs
-    where (in_trace is null or trace = in_trace) and requested_gpus > 0
+    where stats.is_chosen(trace, in_trace) and requested_gpus > 0
 ),
 
 runs as (

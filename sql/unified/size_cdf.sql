@@ -16,7 +16,7 @@ jobs as (
         is_right_censored,
         is_left_censored
     from unified.jobs
-    where (in_trace is null or trace = in_trace) and requested_gpus > 0
+    where stats.is_chosen(trace, in_trace) and requested_gpus > 0
 ),
 
 -- Groups jobs by size, so that the join with the points stays small.

@@ -14,7 +14,7 @@ with jobs as (
         wait_s,
         status
     from unified.jobs
-    where (in_trace is null or trace = in_trace) and requested_gpus > 0
+    where stats.is_chosen(trace, in_trace) and requested_gpus > 0
 ),
 
 measured as (

@@ -121,7 +121,7 @@ select
     published,
     measured - published as difference
 from compared
-where in_trace is null or trace = in_trace
+where stats.is_chosen(trace, in_trace)
 order by trace, cluster, measure_place;
 
 comment on macro table unified.summary_against_published is

@@ -5,7 +5,7 @@
 -- column: input_tokens: Percentile of the tokens of a prompt
 -- column: output_tokens: Percentile of the tokens of an answer
 create or replace macro unified.token_percentiles(
-    -- [unified.requests.trace]
+    -- [list of unified.requests.trace]
     in_trace varchar := null
 ) as table
 with measured as (
@@ -17,7 +17,7 @@ with measured as (
         quantile_cont(output_tokens, [0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99]) as output_tokens
     from unified.requests
     where
-        (in_trace is null or trace = in_trace)
+        stats.is_chosen(trace, in_trace)
         and status <> 'failed'
         and coalesce(input_tokens, output_tokens) is not null
     group by trace, workload

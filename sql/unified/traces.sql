@@ -22,7 +22,7 @@ with counted as (
         count(*) filter (where status <> 'unknown') as known_jobs,
         count(*) filter (where status = 'failed' or (preempted_fails and status = 'preempted')) as failed_jobs
     from unified.jobs
-    where (in_trace is null or trace = in_trace) and (not gpu_only or requested_gpus > 0)
+    where stats.is_chosen(trace, in_trace) and (not gpu_only or requested_gpus > 0)
     group by trace, cluster
 )
 

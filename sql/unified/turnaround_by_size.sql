@@ -16,7 +16,7 @@ with measured as (
         run_s,
         wait_s + run_s as turnaround_s
     from unified.jobs
-    where (in_trace is null or trace = in_trace) and requested_gpus > 0
+    where stats.is_chosen(trace, in_trace) and requested_gpus > 0
 ),
 
 -- `greatest` ignores a missing value.

@@ -20,7 +20,7 @@ jobs as (
         is_right_censored,
         is_left_censored
     from unified.jobs
-    where (in_trace is null or trace = in_trace) and requested_gpus > 0 and user_id is not null
+    where stats.is_chosen(trace, in_trace) and requested_gpus > 0 and user_id is not null
 ),
 
 loads as (

@@ -15,7 +15,7 @@ with used as (
         measured_gpu_s,
         used_gpu_s
     from unified.utilization
-    where in_trace is null or trace = in_trace
+    where stats.is_chosen(trace, in_trace)
 ),
 
 units as (

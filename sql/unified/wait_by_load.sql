@@ -12,7 +12,7 @@ with loads as (
         hour,
         100.0 * held_gpus / nullif(capacity_gpus, 0) as load_pct
     from unified.allocation_hour
-    where (in_trace is null or trace = in_trace) and is_by_partition = false and is_offered = false
+    where stats.is_chosen(trace, in_trace) and is_by_partition = false and is_offered = false
 ),
 
 -- The hour before that of the submission, which the job itself does not change.
@@ -24,7 +24,7 @@ submitted as (
         wait_s,
         observed_wait_s
     from unified.jobs
-    where (in_trace is null or trace = in_trace) and requested_gpus > 0
+    where stats.is_chosen(trace, in_trace) and requested_gpus > 0
 ),
 
 banded as (

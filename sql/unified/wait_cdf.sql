@@ -22,7 +22,7 @@ with waits as (
         observed_wait_s,
         wait_s is not null as has_started
     from unified.jobs
-    where (in_trace is null or trace = in_trace) and requested_gpus > 0
+    where stats.is_chosen(trace, in_trace) and requested_gpus > 0
 ),
 
 counted as (

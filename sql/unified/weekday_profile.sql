@@ -13,7 +13,7 @@ with counted as (
         cast(floor(max(local_submit_s) / 86400) as bigint) as last_day
     from unified.jobs
     where
-        (in_trace is null or trace = in_trace)
+        stats.is_chosen(trace, in_trace)
         and weekday is not null and (not gpu_only or requested_gpus > 0)
     group by trace, weekday
 ),

@@ -116,12 +116,19 @@ def test_titles_state_what_is_shown() -> None:
     assert [title for title in titles if title and judges.search(title)] == []
 
 
-def test_charts_of_several_traces_have_a_choice_of_the_trace(synthetic: duckdb.DuckDBPyConnection) -> None:
-    drawn = [query for query in query_files() if query.schema == "unified" and query.chart]
-    without = [query.name for query in drawn if "in_trace" not in {one.name for one in query.parameters}]
-    assert drawn and without == []
-    # The choice filters the answer, and changes no number in it.
-    for name in ("run_cdf", "size_cdf", "failure_share", "hour_profile"):
-        chosen = synthetic.sql(f"from unified.{name}(in_trace := 'pai') order by all").fetchall()
-        every = synthetic.sql(f"from unified.{name}() where trace = 'pai' order by all").fetchall()
-        assert chosen and chosen == every, name
+def test_queries_of_several_traces_have_a_choice_of_them() -> None:
+    queries = [query for query in query_files() if query.schema == "unified"]
+    without = [query.name for query in queries if "in_trace" not in {one.name for one in query.parameters}]
+    assert queries and without == []
+
+
+@pytest.mark.parametrize("query", [query.name for query in query_files() if query.schema == "unified"])
+def test_choice_of_traces_filters_the_answer(query: str, synthetic: duckdb.DuckDBPyConnection) -> None:
+    """It changes no number in it, whether it names one trace or several."""
+    known = f"select distinct trace from unified.{query}() order by trace"
+    traces = [trace for (trace,) in synthetic.execute(known).fetchall()]
+    for chosen in (traces[:1], traces[-2:]):
+        listed = ", ".join(chosen)
+        found = synthetic.execute(f"from unified.{query}(in_trace := '{listed}') order by all").fetchall()
+        every = f"from unified.{query}() where list_contains($chosen, trace) order by all"
+        assert found and found == synthetic.execute(every, {"chosen": chosen}).fetchall()

@@ -211,6 +211,20 @@ comment on column catalog.metrics.exactness is 'exact; approximate; or impossibl
 comment on column catalog.metrics.reason is 'What the value is, or why there is none.';
 comment on column catalog.metrics.answered_by is 'View or named query that computes it; empty if it is impossible.';
 
+create table catalog.not_recorded (
+    view_name varchar,
+    versioned_name varchar,
+    trace varchar,
+    column_name varchar,
+    quantity varchar
+);
+comment on table catalog.not_recorded is 'Columns of the views that unite traces that a trace does not record: one row per view, trace and column.';
+comment on column catalog.not_recorded.view_name is 'Plain name of the view, such as unified.jobs.';
+comment on column catalog.not_recorded.versioned_name is 'Its name with the version.';
+comment on column catalog.not_recorded.trace is 'Trace whose rows have no value: NULL, or the text unknown.';
+comment on column catalog.not_recorded.column_name is 'The column.';
+comment on column catalog.not_recorded.quantity is 'What the trace does not record, in words, such as waits.';
+
 create table catalog.views (
     view_name varchar,
     trace varchar,
@@ -290,6 +304,7 @@ create table catalog.query_parameters (
     at_least varchar,
     at_most varchar,
     values_of varchar,
+    is_list boolean,
     table_columns varchar[]
 );
 comment on table catalog.query_parameters is 'The parameters of the named queries: one row per parameter.';
@@ -303,6 +318,7 @@ comment on column catalog.query_parameters.choices is 'Allowed values; if empty,
 comment on column catalog.query_parameters.at_least is 'Smallest allowed value, as text; NULL: no limit.';
 comment on column catalog.query_parameters.at_most is 'Largest allowed value, as text; NULL: no limit.';
 comment on column catalog.query_parameters.values_of is 'Column (schema.table.column) whose values are allowed; NULL: none.';
+comment on column catalog.query_parameters.is_list is 'Whether it takes several of these values, separated by commas.';
 comment on column catalog.query_parameters.table_columns is 'Columns of the table or view that it names; empty if it names none.';
 
 create table catalog.rules (

@@ -56,6 +56,8 @@ export interface Parameter {
   at_least: string | null;
   at_most: string | null;
   values_of: string | null;
+  /** Whether it takes several of these values, with commas. */
+  is_list: boolean;
 }
 
 export interface ColumnMeaning {
@@ -66,6 +68,9 @@ export interface ColumnMeaning {
   meaning: string;
   lineage: string[];
 }
+
+/** The name of the note on the traces that an answer leaves out. */
+export const NOT_COUNTED = "not counted";
 
 export interface Note {
   name: string;

@@ -7,12 +7,12 @@ from typing import Any
 
 import duckdb
 
-from tracehouse.engines.duckdb.read import notes
+from tracehouse.engines.duckdb.read import membership, notes
 from tracehouse.engines.duckdb.read.binding import Bind, BoundQuery
-from tracehouse.engines.duckdb.read.catalog import base_tables
+from tracehouse.engines.duckdb.read.catalog import base_tables, texts_across_traces
 from tracehouse.engines.duckdb.read.guard import traces_of_query
 from tracehouse.engines.duckdb.read.notes import NO_ROWS, Note
-from tracehouse.engines.duckdb.read.selected_traces import SEVERAL_TRACES
+from tracehouse.engines.duckdb.read.selected_traces import SEVERAL_TRACES, TRACE
 
 BATCH_ROWS = 100_000
 
@@ -26,7 +26,7 @@ def run(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> BoundQuery:
         return query
     if query.limit is not None:
         query = _first_rows(connection, query, query.limit)
-    return _with_notes(connection, query) if query.name else query
+    return _with_notes(connection, query)
 
 
 @contextmanager
@@ -82,23 +82,39 @@ def _first_rows(connection: duckdb.DuckDBPyConnection, query: BoundQuery, limit:
 
 
 def _with_notes(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> BoundQuery:
-    """Add the notes on the answer of a named query.
+    """Add the notes on an answer: for a named query those on its data, and which traces it does not count.
 
     If the answer has a column `trace`, compute the answer, and omit notes on traces that do not occur in it;
     without the column or rows, omit notes on traces that neither the user nor the query selects.
     """
-    query = replace(query, notes=[*query.notes, *notes.of_last_build(connection)])
-    columns = [row[0] for row in connection.execute(f"describe {query.sql}", query.values).fetchall()]
-    if "trace" not in columns:
+    is_across = bool(texts_across_traces(connection, query.reads))
+    statement, counted = query.sql, None
+    if query.name or is_across:
+        query, counted = _count_traces(connection, query)
+    if query.name:
         if query.traces is None and (selected := traces_of_query(connection, query.name)) is not None:
             query = replace(query, traces=sorted(selected))
-        found = notes.of_object(connection, query.name, query.traces, on_data=True)
-        return replace(query, notes=[*query.notes, *found])
+        found = notes.of_object(connection, query.name, counted or query.traces, on_data=True)
+        query = replace(query, notes=[*query.notes, *notes.of_last_build(connection), *found])
+    if not is_across:
+        return query
+    left_out = membership.find_not_counted(
+        connection, query.reads, statement, query.traces, counted, is_complete=not query.cut
+    )
+    found = membership.as_notes(left_out, is_partial=counted is None)
+    return replace(query, not_counted=left_out, notes=[*query.notes, *found])
+
+
+def _count_traces(
+    connection: duckdb.DuckDBPyConnection, query: BoundQuery
+) -> tuple[BoundQuery, list[str] | None]:
+    """Compute an answer with a column `trace`, and return its traces; None without the column or rows."""
+    columns = [row[0] for row in connection.execute(f"describe {query.sql}", query.values).fetchall()]
+    if TRACE not in columns:
+        return query, None
     connection.execute(f"create or replace temp table answer as {query.sql}", query.values)
-    rows = connection.execute("select distinct trace from temp.answer").fetchall()
-    traces = [trace for (trace,) in rows] or query.traces
-    found = notes.of_object(connection, query.name, traces, on_data=True)
-    return replace(query, sql="from temp.answer", values={}, notes=[*query.notes, *found])
+    rows = connection.execute(f"select distinct {TRACE} from temp.answer").fetchall()
+    return replace(query, sql="from temp.answer", values={}), [trace for (trace,) in rows] or None
 
 
 def why_empty(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> list[Note]:

@@ -40,7 +40,8 @@ class BoundQuery:
     gave. `limit` is the highest number of rows; if it omits rows, `answer.run` says so in `cut`. `explain` is
     the EXPLAIN clause if the user requested the query plan; `plan` is the plan if another engine computed it.
     `reads` are the tables, views and queries that it reads directly. `traces` are those that the user
-    selected, None for all. `notes` are notes on the answer.
+    selected, None for all. `notes` are notes on the answer. `not_counted` has the traces that it leaves out,
+    each with the reason: see `membership`.
     """
 
     sql: str
@@ -54,6 +55,7 @@ class BoundQuery:
     reads: frozenset[str] = frozenset()
     traces: Sequence[str] | None = None
     notes: Sequence[Note] = ()
+    not_counted: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def is_relation(self) -> bool:
@@ -79,6 +81,7 @@ class _Parameter:
     at_least: str | None
     at_most: str | None
     values_of: str | None
+    is_list: bool
     table_columns: Sequence[str]
 
     @property
@@ -87,7 +90,7 @@ class _Parameter:
         if self.choices:
             return " | ".join(self.choices)
         if self.values_of:
-            return f"values of {self.values_of}"
+            return f"values of {self.values_of}" + (", separated by commas" if self.is_list else "")
         if self.table_columns:
             return f"a table or view with {', '.join(self.table_columns)}"
         return "" if self.at_least is None else f"{self.at_least} to {self.at_most}"
@@ -129,7 +132,7 @@ def bind_query(
         texts = {"with_total": "true", **texts}
     if for_chart:
         texts = {**_chart_parameters(connection, name), **texts}
-    values = {}
+    values, traces = {}, []
     for key, text in texts.items():
         if key not in known:
             raise UsageError(f"{name} has no parameter {key}. {_listed(name, known.values())}")
@@ -141,13 +144,15 @@ def bind_query(
                 f"Its default is {known[key].default}{f'; its meaning: {meaning}' if meaning else ''}"
             )
         if of_column := known[key].values_of:
-            _check_occurs(connection, f"{name}: {key}", of_column, values[key])
+            listed = [part.strip() for part in text.split(",")] if known[key].is_list else [values[key]]
+            for value in listed:
+                check_occurs(connection, f"{name}: {key}", of_column, value)
+            traces += listed if of_column in TRACES else []
         if known[key].table_columns:
             _check_table(connection, name, known[key], values[key])
     arguments = ", ".join(f"{key} := ${key}" for key in values)
     sql = f"from {name}({arguments})"
-    traces = [value for key, value in values.items() if known[key].values_of in TRACES] or None
-    return BoundQuery(sql, values, name, values, limit, explain=clause, reads=reads, traces=traces)
+    return BoundQuery(sql, values, name, values, limit, explain=clause, reads=reads, traces=traces or None)
 
 
 def bind_statement(
@@ -286,6 +291,7 @@ def _parameters(connection: duckdb.DuckDBPyConnection, name: str) -> list[_Param
             at_least,
             at_most,
             values_of,
+            is_list,
             table_columns
         from catalog.query_parameters
         where query_name = $name order by position
@@ -319,7 +325,7 @@ def _is_allowed(connection: duckdb.DuckDBPyConnection, parameter: _Parameter, te
     return bool(is_within)
 
 
-def _check_occurs(connection: duckdb.DuckDBPyConnection, subject: str, of_column: str, value: Any) -> None:
+def check_occurs(connection: duckdb.DuckDBPyConnection, subject: str, of_column: str, value: Any) -> None:
     """Raise UsageError if a value does not occur in a column. For an empty column, all values are valid."""
     table, _, column = of_column.rpartition(".")
     sql = f'select 1 from {table} where "{column}" = $value limit 1'

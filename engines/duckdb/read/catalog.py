@@ -8,6 +8,7 @@ import duckdb
 
 from tracehouse.core import errors
 from tracehouse.core.errors import UserError
+from tracehouse.engines.duckdb.read.selected_traces import SEVERAL_TRACES
 
 
 def read_rows(connection: duckdb.DuckDBPyConnection, sql: str, **values: Any) -> list[dict[str, Any]]:
@@ -114,3 +115,35 @@ def read_base_tables(connection: duckdb.DuckDBPyConnection) -> dict[str, Sequenc
         select view_name, base_tables from catalog.views where is_current
         """
     return dict(connection.execute(sql).fetchall())
+
+
+def texts_across_traces(connection: duckdb.DuckDBPyConnection, reads: Iterable[str]) -> dict[str, str]:
+    """Return the texts of the views and queries that are read, directly or through others, without a trace's.
+
+    Empty if none of them is of several traces.
+    """
+    sql = """
+        with recursive
+
+        defined as (
+            select query_name as name, trace, reads, sql from catalog.queries
+            union all
+            select versioned_name, trace, reads, sql from catalog.views
+            union all
+            select view_name, trace, reads, sql from catalog.views where is_current
+        ),
+
+        across as (select * from defined where trace not in (select traces.trace from catalog.traces)),
+
+        read as (
+            select name, reads, sql from across where list_contains($reads, name)
+            union
+            select across.name, across.reads, across.sql
+            from read
+            inner join across on list_contains(read.reads, across.name)
+        )
+
+        select name, sql from read order by name
+        """
+    found = connection.execute(sql, {"reads": list(reads)}).fetchall()
+    return dict(found) if any(name.startswith(f"{SEVERAL_TRACES}.") for name, _ in found) else {}

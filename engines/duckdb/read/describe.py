@@ -9,7 +9,7 @@ from pathlib import Path
 import duckdb
 
 from tracehouse.core.errors import UsageError
-from tracehouse.engines.duckdb.read import notes
+from tracehouse.engines.duckdb.read import membership, notes
 from tracehouse.engines.duckdb.read.catalog import check_is_built, read_rows
 from tracehouse.engines.duckdb.read.notes import Note
 from tracehouse.engines.duckdb.read.search import close_matches
@@ -59,9 +59,10 @@ def describe(connection: duckdb.DuckDBPyConnection, name: str, on_data: bool = F
         for row in read_rows(connection, statements[kind], name=name):
             facts = {fact: text or "" for fact, text in row.items()}
             found = facts.pop("name")
-            about: Sequence[Note] = ()
+            about: list[Note] = []
             if kind in ("table", "view", "query"):
                 about = notes.of_object(connection, found, on_data=on_data and kind != "table")
+                about += membership.as_notes(membership.find_not_loaded(connection, found))
             elif kind == "column":
                 owner, _, column = found.rpartition(".")
                 facts["type"] = facts["type"] or _answer_types(connection, owner)[column]

@@ -79,7 +79,8 @@ select
     meaning,
     case
         when at_least is not null then at_least || ' to ' || at_most
-        when values_of is not null then 'values of ' || values_of
+        when values_of is not null
+            then 'values of ' || values_of || case when is_list then ', separated by commas' else '' end
         when len(table_columns) > 0 then 'table with ' || array_to_string(table_columns, ', ')
         else array_to_string(choices, ' | ')
     end as choices

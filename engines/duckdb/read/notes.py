@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import duckdb
 
-from tracehouse.engines.duckdb.read.catalog import base_tables
+from tracehouse.engines.duckdb.read.catalog import base_tables, texts_across_traces
 from tracehouse.engines.duckdb.read.selected_traces import SEVERAL_TRACES
 from tracehouse.ingest.store.layout import failed_build_file
 
@@ -27,7 +27,7 @@ MOST_SENTENCES = 3
 
 @dataclass(frozen=True)
 class Note:
-    """A note on an answer. `word` is its kind, such as caveat or note.
+    """A note on an answer. `word` is its kind: caveat, note, or what the text begins with.
 
     Only caveats from the catalog have a severity and a summary of one sentence. The name of a note is for
     programs.
@@ -47,7 +47,7 @@ class Note:
     @property
     def label(self) -> str:
         """The start of its line."""
-        return self.word if self.word == "note" else f"{self.word} {self.name}"
+        return f"{self.word} {self.name}" if self.word == "caveat" else self.word
 
 
 def summarize(found: Sequence[Note], advice: str = "", width: int | None = None) -> list[str]:
@@ -105,7 +105,20 @@ def of_object(
     traces. `on_data` limits the caveats to traces from which rows are read: others do not affect the answer.
     """
     tables = _tables_behind(connection, [name], traces)
-    return [*_caveats_of(connection, name, traces, tables if on_data else None), *_notes_on_data(tables)]
+    caveats = _caveats_of(connection, name, traces, tables if on_data else None)
+    return [*caveats, *_notes_on_data(_without_absent(connection, name, tables))]
+
+
+def _without_absent(
+    connection: duckdb.DuckDBPyConnection, name: str, tables: Collection[_TableBehind]
+) -> list[_TableBehind]:
+    """Return the tables behind an object; if it is over several traces, of those that are loaded.
+
+    The others are among the traces that an answer does not count: see `membership`.
+    """
+    loaded = {table.trace for table in tables if not table.is_empty}
+    is_across = bool(texts_across_traces(connection, [name]))
+    return [table for table in tables if not is_across or table.trace in loaded]
 
 
 def _notes_on_data(tables: Collection[_TableBehind]) -> list[Note]:
@@ -221,7 +234,7 @@ def of_statement(
         about = _caveats_of_columns(connection, name)
         of_traces = traces if name.startswith(f"{SEVERAL_TRACES}.") else None
         tables = _tables_behind(connection, [name], of_traces)
-        behind |= {table.name: table for table in tables}
+        behind |= {table.name: table for table in _without_absent(connection, name, tables)}
         for note in _caveats_of(connection, name, of_traces, tables):
             concerned = about.get(note.name)
             if columns is None or concerned is None or not concerned.isdisjoint(columns):

@@ -8,7 +8,7 @@ from typing import Any
 
 # The schema of views and queries with rows of several traces, and their column with the name of a trace.
 SEVERAL_TRACES, TRACE = "unified", "trace"
-# The parameter of such queries that selects a trace.
+# The parameter of such queries that lists traces.
 ARGUMENT = "in_trace"
 
 
@@ -16,7 +16,7 @@ def selected_traces(tree: Any, known: frozenset[str]) -> frozenset[str] | None:
     """Return the known traces that a statement selects from views and queries of several traces.
 
     None unless each SELECT from one has a filter on `trace` in its WHERE (`=`, `<>`, `in` or `not in` with
-    texts, without OR), or passes the name of a trace to it.
+    texts, without OR), or passes names of traces to it.
     """
     found: set[str] = set()
     is_filtered = False
@@ -26,7 +26,12 @@ def selected_traces(tree: Any, known: frozenset[str]) -> frozenset[str] | None:
         ]
         if not relations:
             continue
-        passed = {text for relation in relations for text in _texts(relation.get("function"), ("", ARGUMENT))}
+        passed = {
+            name.strip()
+            for relation in relations
+            for text in _texts(relation.get("function"), ("", ARGUMENT))
+            for name in text.split(",")
+        }
         filters = [condition for condition in _conjuncts(select.get("where_clause")) if _is_filter(condition)]
         chosen = known & passed or known
         for condition in filters:

@@ -255,6 +255,7 @@ def _insert_queries(
             parameter.range.at_least if parameter.range else None,
             parameter.range.at_most if parameter.range else None,
             parameter.values_of or None,
+            parameter.is_list,
             list(parameter.table_columns),
         )
         for query in queries

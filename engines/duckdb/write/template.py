@@ -33,6 +33,7 @@ from tracehouse.ingest.declarations import all_traces
 from tracehouse.sql.query_files import QUERIES, QueryFile, query_files
 from tracehouse.views import ledgers
 from tracehouse.views.macros import macros_sql
+from tracehouse.views.not_recorded import find_not_recorded
 from tracehouse.views.released import plain_name, versioned_name
 from tracehouse.views.versions import explain_draft
 from tracehouse.views.view_files import RELEASED, VIEWS, ViewFile, plain_names, view_files, view_texts
@@ -171,6 +172,8 @@ def _create_definitions(connection: duckdb.DuckDBPyConnection, invalid: Mapping[
     catalog.fill_figures(connection, "published", ledgers.published())
     catalog.fill_figures(connection, "expected", ledgers.expected())
     catalog.insert(connection, "metrics", [(trace, *astuple(one)) for trace, one in ledgers.metrics()])
+    unions = [*plain_names(views).values()]
+    catalog.insert(connection, "not_recorded", [astuple(one) for one in find_not_recorded(unions)])
     catalog.insert(connection, "not_built", list(errors.items()))
 
 

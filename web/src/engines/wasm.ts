@@ -1,7 +1,7 @@
 // The engine of a static site: DuckDB in a worker of this page, over the published database file.
 
 import * as duckdb from "@duckdb/duckdb-wasm";
-import type { Answer, Cell, Column, Description, Drawing, Engine, Note, Query } from "../contract";
+import { NOT_COUNTED, type Answer, type Cell, type Column, type Description, type Drawing, type Engine, type Note, type Query } from "../contract";
 import { isInteger, quote, toSql } from "../sql";
 import { closeMatches, explainError } from "./explain";
 import { fillTemplate, type Template } from "./template";
@@ -16,7 +16,8 @@ const PLAIN = /^(U?(TINYINT|SMALLINT|INTEGER|BIGINT)|FLOAT|DOUBLE|VARCHAR|BOOLEA
 // Where a function needs an extension, DuckDB-WASM tries to load it and then fails in this way.
 const CRASH = /out of bounds|unreachable|is not loaded|null function|signature mismatch/;
 const NO_RANGES = "This web server has no HTTP ranges, so that large tables are fetched whole. These have: npx http-server SITE, or pip install rangehttpserver and python -m RangeHTTPServer in the folder of the site.";
-const APPROXIMATE = "Approximate: the caveats and sources of all tables, views and queries that the statement names, whichever columns it reads.";
+const NOT_LOADED = "not in this warehouse";
+const APPROXIMATE = "Approximate: the caveats and sources of all tables, views and queries that the statement names, whichever columns it reads. Of the traces that it does not count, those that are not loaded.";
 const UNSUPPORTED = "DuckDB in the browser cannot run this: it lacks extensions, such as ICU for time zones";
 
 interface Published extends Description {
@@ -27,6 +28,8 @@ interface Published extends Description {
   /** The path of the chart's template. */
   chart?: string;
   no_chart?: string;
+  /** Why each trace is not counted if the answer does not name it. */
+  not_counted: Record<string, string>;
 }
 
 interface Rows {
@@ -109,12 +112,13 @@ export function openWasm(listing: Listing): Engine {
     for (const [name, text] of Object.entries(query.given)) {
       const parameter = parameters.find((known) => known.name === name);
       if (!parameter) throw new Error(fixed ? `${query.name} takes no parameters: ${fixed}` : `${query.name} has no parameter ${name}`);
-      const { type, choices, at_least, at_most } = parameter;
+      const { type, choices, at_least, at_most, is_list } = parameter;
       const expected = at_least === null ? choices.slice(0, 20).join(" or ") || `of type ${type}` : `from ${at_least} to ${at_most}`;
       const fail = (): never => {
         throw new Error(`${query.name}: ${name} must be ${expected}, not '${text}'`);
       };
-      if (choices.length && choices.length < MOST_CHOICES && !choices.includes(text)) fail();
+      const values = is_list ? text.split(",").map((value) => value.trim()) : [text];
+      if (choices.length && choices.length < MOST_CHOICES && !values.every((value) => choices.includes(value))) fail();
       // A cast would round 1.5 to 2.
       if (isInteger(type) && !/^[+-]?\d+(\.0+)?$/.test(text)) fail();
       const value = `try_cast(${quote(text)} as ${type})`;
@@ -172,7 +176,10 @@ export function openWasm(listing: Listing): Engine {
         columns,
         rows: rows.slice(0, MOST_ROWS),
         is_cut: rows.length > MOST_ROWS,
-        notes: selectNotes(reads.flatMap((read) => read.notes), columns, rows),
+        notes: [
+          ...selectNotes(reads.flatMap((read) => read.notes), columns, rows).filter(({ name }) => query.statement || name !== NOT_COUNTED),
+          ...(query.statement ? [] : reads.flatMap((read) => notCounted(read, query, columns, rows))),
+        ],
         ...(query.statement && { approximate: APPROXIMATE }),
         sources: uniqueBy(reads.flatMap((read) => read.sources), (source) => source.table_name + source.file + source.member),
       };
@@ -343,6 +350,21 @@ function selectNotes(notes: Note[], columns: Column[], rows: Cell[][]): Note[] {
   const isOfAnswer = ({ name, word, severity }: Note): boolean =>
     place < 0 || word !== "caveat" || !severity || traces.has(name.split(".")[0] ?? "");
   return uniqueBy(notes.filter(isOfAnswer), (note) => note.name);
+}
+
+/** As `as_notes` in engines/duckdb/read/membership.py: the traces that an answer does not count, in groups by reason. */
+function notCounted({ not_counted, parameters }: Published, { given }: Query, columns: Column[], rows: Cell[][]): Note[] {
+  const place = columns.findIndex((column) => column.name === "trace");
+  if (place < 0 || rows.length > MOST_ROWS) return [];
+  const counted = new Set(rows.map((row) => row[place]));
+  const listed = parameters.find(({ is_list }) => is_list);
+  const chosen = given[listed?.name ?? ""]?.split(",").map((name) => name.trim());
+  const groups = new Map<string, string[]>();
+  for (const [trace, reason] of Object.entries(not_counted))
+    if (!counted.has(trace) && (chosen?.includes(trace) ?? true)) groups.set(reason, [...(groups.get(reason) ?? []), trace]);
+  const ordered = [...groups].sort(([one], [other]) => Number(one === NOT_LOADED) - Number(other === NOT_LOADED));
+  const text = ordered.map(([reason, traces]) => `${traces.join(", ")} (${traces.length > 1 ? reason.replace("records no", "record no") : reason})`).join(", ");
+  return text ? [{ name: NOT_COUNTED, text, word: "Not counted", severity: "", summary: "" }] : [];
 }
 
 /** The result of some work, which is kept unless it fails. */

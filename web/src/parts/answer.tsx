@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
-import type { Answer, Catalog, Engine, Note, Parameter, Query } from "../contract";
+import { NOT_COUNTED, type Answer, type Catalog, type Engine, type Note, type Parameter, type Query } from "../contract";
 import { formatCount, saveBlob } from "../format";
 import { addressOf } from "../route";
 import { toCommand, toPython, toSql } from "../sql";
@@ -46,6 +46,7 @@ export function AnswerPanel({ id = "answer", engine, catalog, query, parameters,
     [key, isStopped],
   );
   const { value } = answer;
+  const about = value ? withoutNotCounted(value) : [];
   return (
     <>
       {isStopped ? (
@@ -57,7 +58,8 @@ export function AnswerPanel({ id = "answer", engine, catalog, query, parameters,
       ) : (
         <>
           {hasChart && (value.rows.length ? <QueryChart key={key} engine={engine} query={query} /> : <p>No chart, because there are no rows.</p>)}
-          {value.notes.length > 0 && <p><Jump to={`${id}-caveats`}>{countCaveats(value.notes)}</Jump></p>}
+          {value.notes.filter(isNotCounted).map(({ word, text }) => <p key={word}>{word}: {text}</p>)}
+          {about.length > 0 && <p><Jump to={`${id}-caveats`}>{countCaveats(about)}</Jump></p>}
           <Rows answer={value} label={query.name || "answer"} {...(meanings && { meanings })} />
           <Downloads engine={engine} catalog={catalog} query={query} parameters={parameters} />
         </>
@@ -67,6 +69,11 @@ export function AnswerPanel({ id = "answer", engine, catalog, query, parameters,
     </>
   );
 }
+
+const isNotCounted = ({ name }: Note): boolean => name === NOT_COUNTED;
+
+/** The notes below the rows: those on traces that are not counted are above them. */
+const withoutNotCounted = ({ notes }: Answer): Note[] => notes.filter((note) => !isNotCounted(note));
 
 function QueryChart({ engine, query }: { engine: Engine; query: Query }) {
   const { value, error } = useWork(async (signal) => {
@@ -83,7 +90,7 @@ function About({ id, answer: { value } }: { id: string; answer: Loading<Answer> 
     <>
       <h2 id={`${id}-caveats`}>Caveats</h2>
       {value.approximate && <p class="small">{value.approximate}</p>}
-      <Notes notes={value.notes} />
+      <Notes notes={withoutNotCounted(value)} />
       <details>
         <summary>Sources: {formatCount(value.sources.length, "raw file")}</summary>
         <Sources sources={value.sources} />

@@ -18,8 +18,8 @@ export function ParameterForm({ id, parameters, given, onChange }: Props) {
     event.preventDefault();
     const fields = new FormData(event.currentTarget as HTMLFormElement);
     const texts = parameters.map((parameter) => {
-      const sent = fields.get(parameter.name);
-      return [parameter, parameter.type === "BOOLEAN" ? String(sent !== null) : String(sent ?? "")] as const;
+      const sent = fields.getAll(parameter.name);
+      return [parameter, parameter.type === "BOOLEAN" ? String(sent.length > 0) : sent.join(",")] as const;
     });
     const changed = texts.filter(([parameter, text]) => text !== "" && text !== (parameter.default ?? ""));
     onChange(Object.fromEntries(changed.map(([parameter, text]) => [parameter.name, text])));
@@ -50,6 +50,22 @@ function Field({ id, parameter, value }: { id: string; parameter: Parameter; val
       <div class="field">
         <input {...shared} type="checkbox" role="switch" defaultChecked={value === "true"} /> {label} {about}
       </div>
+    );
+  }
+  if (parameter.is_list && choices.length > 0) {
+    const marked = value.split(",").map((text) => text.trim());
+    return (
+      <fieldset class="field" aria-describedby={`${id}-meaning`}>
+        <legend>{name}</legend>
+        <span class="choices">
+          {choices.map((choice) => (
+            <label key={choice}>
+              <input type="checkbox" name={name} value={choice} defaultChecked={marked.includes(choice)} /> {choice}
+            </label>
+          ))}
+        </span>
+        {about}
+      </fieldset>
     );
   }
   return (

@@ -32,7 +32,7 @@ export function Notes({ notes }: { notes: Note[] }) {
               <p>{note.text}</p>
             </details>
           ) : (
-            `Note: ${note.text}`
+            `${note.word === "note" ? "Note" : note.word}: ${note.text}`
           )}
         </li>
       ))}
