@@ -35,6 +35,8 @@ _IDENTIFIER = re.compile(r"(.*_)?(id|year|version)")
 _MOST_NAMES = 5
 # Texts are truncated to this width before columns are hidden.
 _LEAST_TEXT = 16
+# Shares of rows that other numbers do not show.
+_TELLING = ("never_started_pct", "censored_pct")
 # The ANSI codes for bold and dim.
 _HEADING, _NULL = "1", "2"
 
@@ -203,25 +205,39 @@ def _fit(columns: Sequence[_Column], style: TableStyle, available: int) -> list[
 def _hide_some(columns: Sequence[_Column], style: TableStyle, available: int) -> list[_Column]:
     """Hide columns until the others fit, and show … for the first hidden column, unless some are `only`.
 
-    Columns in `first` are hidden last, before them medians, and the first column never.
+    Columns of zeros are hidden first. Those in `first` are hidden last, before them medians and shares of
+    jobs without an end, and the first column never. Of an interval, both bounds are hidden or none.
     """
     importance = {name: len(style.first) - index for index, name in enumerate(style.first)}
 
     def rank(index: int) -> tuple[float, float]:
-        name = columns[index].name
-        is_median = "median" in name.split("_")
-        return importance.get(name, 0.5 * is_median), abs(index - len(columns) / 2)
+        column = columns[index]
+        is_telling = "median" in column.name.split("_") or column.name in _TELLING
+        default = -1 if _is_zero(column) else 0.5 * is_telling
+        return importance.get(column.name, default), abs(index - len(columns) / 2)
 
     order = sorted(range(1, len(columns)), key=rank)
     gap = _Column(_MORE, "VARCHAR", [_MORE] * len(columns[0].cells), frozenset(), 1, 1)
     for count in range(len(columns)):
-        hidden = set(order[:count])
+        hidden = _with_other_bounds(set(order[:count]), columns)
         fitting = [column for index, column in enumerate(columns) if index not in hidden]
         if hidden and not style.only:
             fitting.insert(min(hidden), gap)
         if _width(fitting, "least") <= available:
             break
     return fitting
+
+
+def _is_zero(column: _Column) -> bool:
+    return is_number(column.kind) and all(cell.strip("0. ") == "" for cell in column.cells)
+
+
+def _with_other_bounds(hidden: set[int], columns: Sequence[_Column]) -> set[int]:
+    """Add the upper bound of each interval of which the lower one is hidden, and the other way round."""
+    other = {"low": "high", "high": "low"}
+    parts = [columns[index].name.partition("_") for index in hidden]
+    names = {f"{other[start]}_{of}" for start, _, of in parts if start in other}
+    return hidden | {index for index, column in enumerate(columns) if column.name in names}
 
 
 def _width(columns: Sequence[_Column], which: str = "width") -> int:

@@ -10,6 +10,7 @@ from dataclasses import astuple, dataclass
 from sqlglot import exp
 
 from tracehouse.views.across_traces import united
+from tracehouse.views.released import SEVERAL_TRACES
 from tracehouse.views.view_files import ViewFile
 
 # What a trace lacks, by the column: in an answer, the first of these that is missing is the reason.
@@ -97,3 +98,21 @@ def _sources(uniting: ViewFile) -> dict[str, set[str]]:
         select.alias_or_name: {column.name for column in select.find_all(exp.Column)}
         for select in _query(uniting).selects
     }
+
+
+def columns_needed(query: exp.Expr) -> set[str]:
+    """Return the columns of views of several traces that a query requires: its WHERE says `is not null`."""
+    found = set()
+    for select in query.find_all(exp.Select):
+        source, where = select.args.get("from_"), select.args.get("where")
+        if source and where and source.this.args.get("db") and source.this.db == SEVERAL_TRACES:
+            conditions = where.this.flatten() if isinstance(where.this, exp.And) else [where.this]
+            found |= {one.this.this.name for one in conditions if _is_required(one)}
+    return found
+
+
+def _is_required(condition: exp.Expr) -> bool:
+    """Whether a condition is `column is not null`."""
+    inner = condition.this
+    is_null = isinstance(inner, exp.Is) and isinstance(inner.this, exp.Column)
+    return isinstance(condition, exp.Not) and is_null

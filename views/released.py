@@ -13,6 +13,8 @@ from tracehouse.core.errors import DefinitionError
 VIEWS = Path(__file__).parent
 LOCK = VIEWS / "versions.lock"
 OLD = "old"
+# The schema of views and queries with rows of several traces.
+SEVERAL_TRACES = "unified"
 HASH_DIGITS = 16
 
 

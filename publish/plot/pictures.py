@@ -16,8 +16,8 @@ from tracehouse.core.errors import UsageError, check_installed
 from tracehouse.core.text import identifier, quoted
 from tracehouse.engines.duckdb.read import binding, notes
 from tracehouse.engines.duckdb.read.binding import BoundQuery
-from tracehouse.engines.duckdb.read.membership import NOT_COUNTED, as_notes, find_not_counted
-from tracehouse.engines.duckdb.read.notes import Note
+from tracehouse.engines.duckdb.read.membership import as_notes, find_not_counted
+from tracehouse.engines.duckdb.read.notes import NOT_COUNTED, Note
 from tracehouse.publish.plot import terminal, texts
 from tracehouse.publish.plot.axes import FEWEST_TICKS, NEAR, Spec, log_axes
 from tracehouse.publish.plot.layout import FIRST_VIEW, NARROW, WIDTH, Size, build_spec
@@ -51,6 +51,7 @@ class Described:
     subtitle: Sequence[str]
     source: str
     caveats: Sequence[str]
+    not_counted: str = ""
 
 
 def parse_size(width_mm: float | None, font_pt: float | None) -> Size:
@@ -177,13 +178,9 @@ def describe_rows(
     subtitle = texts.write_subtitle(found, about, parameters, explained)
     if not options.has_footer:
         return Described(found, subtitle, "", [])
-    left_out = [f"{note.label}: {note.text}." for note in about if note.name == NOT_COUNTED]
-    source = " ".join(filter(None, [*below, *left_out, texts.footer(connection, found)]))
-    return Described(found, subtitle, source, texts.list_caveats(about, found.chart))
-
-
-def _without_not_counted(about: Sequence[Note]) -> list[Note]:
-    return [note for note in about if note.name != NOT_COUNTED]
+    source = " ".join(filter(None, [*below, texts.footer(connection, found)]))
+    not_counted = " ".join(f"{note.label}: {note.text}." for note in about if note.name == NOT_COUNTED)
+    return Described(found, subtitle, source, texts.list_caveats(about, found.chart), not_counted)
 
 
 def build(described: Described, size: Size) -> Spec:
@@ -200,7 +197,8 @@ def build(described: Described, size: Size) -> Spec:
 
 def _build_spec(described: Described, size: Size, view: float) -> Spec:
     caveats = texts.shorten_caveats(described.caveats, described.rows.name, 0 < size.width < NARROW)
-    return build_spec(described.rows, described.subtitle, [described.source, *caveats], size, view)
+    below = [described.source, *filter(None, [described.not_counted]), *caveats]
+    return build_spec(described.rows, described.subtitle, below, size, view)
 
 
 def render(picture: Spec, suffix: str) -> bytes:
@@ -253,8 +251,7 @@ def render_text(
     """Run a query and draw the answer in characters. Raises the same errors as `build_picture`."""
     check_installed("pictures need", "plot", "plotext")
     found, about, parameters = _select(connection, query, given, options)
-    # The other notes are printed below it.
-    about = _without_not_counted(about)
+    # The notes are printed below it.
     described = describe_rows(connection, found, about, parameters, options, terminal.explain_marks)
     return terminal.draw_text(described.rows, described.subtitle, described.source, columns)
 
@@ -285,7 +282,7 @@ def build_template(connection: duckdb.DuckDBPyConnection, name: str) -> dict[str
     note = texts.fill_parameters(connection, name, {}, found.chart).note
     default = replace(found, chart=replace(found.chart, note=note))
     # The page says next to the chart whom the answer does not count.
-    described = describe_rows(connection, default, _without_not_counted(about), parameters)
+    described = replace(describe_rows(connection, default, about, parameters), not_counted="")
     built = build_for_page(described)
     labels = [row[LABEL] for row in built["spec"]["data"]["values"] if row.get(LABEL)]
     return {

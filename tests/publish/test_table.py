@@ -69,6 +69,20 @@ def test_hides_medians_last() -> None:
         assert "median_wait_s" in lines_of(sql, TableStyle(width=width))[0].split(), width
 
 
+def test_hides_zeros_first_and_both_bounds_of_an_interval() -> None:
+    numbers = "1234567 as n, 1 as low_wait_s, 2 as high_wait_s, 0.0 as excluded_pct, 5 as unknown_pct"
+    sql = f"select 'key' as name, {numbers}, 7 as never_started_pct, 1234567 as last from range(2)"
+    for width, hidden in (
+        (110, []),
+        (100, ["excluded_pct"]),
+        (80, ["low_wait_s", "high_wait_s", "excluded_pct"]),
+        (60, ["low_wait_s", "high_wait_s", "excluded_pct", "unknown_pct"]),
+    ):
+        shown = lines_of(sql, TableStyle(width=width))[0].split()
+        every = lines_of(sql, TableStyle())[0].split()
+        assert [name for name in every if name not in shown] == hidden, width
+
+
 def test_columns_without_values_are_named_below_the_table() -> None:
     sql = "select 'key' as name, null as low, 1 as n, null as high union all select 'other', null, 2, null"
     for as_table in (TableStyle(width=60), TableStyle(width=200)):

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+import suites
 
 from tracehouse.sql.query_files import (
     Axis,
@@ -122,6 +123,7 @@ def test_queries_of_several_traces_have_a_choice_of_them() -> None:
     assert queries and without == []
 
 
+@suites.of("long")
 @pytest.mark.parametrize("query", [query.name for query in query_files() if query.schema == "unified"])
 def test_choice_of_traces_filters_the_answer(query: str, synthetic: duckdb.DuckDBPyConnection) -> None:
     """It changes no number in it, whether it names one trace or several."""

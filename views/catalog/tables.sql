@@ -276,6 +276,7 @@ create table catalog.queries (
     reads varchar[],
     reads_versions varchar[],
     base_tables varchar[],
+    needs varchar[],
     caveats varchar[],
     sha256 varchar,
     sql varchar
@@ -289,6 +290,7 @@ comment on column catalog.queries.chart is 'How to draw the answer: kind of char
 comment on column catalog.queries.reads is 'Tables and views that it reads.';
 comment on column catalog.queries.reads_versions is 'Versions of these views in this database. Cite them with the hash: a plain name refers to the newest released version.';
 comment on column catalog.queries.base_tables is 'Base tables that it reads, directly or through views.';
+comment on column catalog.queries.needs is 'Columns of these views without which it leaves a row out.';
 comment on column catalog.queries.caveats is 'Caveats that still apply to its numbers.';
 comment on column catalog.queries.sha256 is 'Hash of its statement without white space, comments and the case of keywords.';
 comment on column catalog.queries.sql is 'Its definition.';

@@ -8,7 +8,7 @@ import duckdb
 
 from tracehouse.core import errors
 from tracehouse.core.errors import UserError
-from tracehouse.engines.duckdb.read.selected_traces import SEVERAL_TRACES
+from tracehouse.views.released import SEVERAL_TRACES
 
 
 def read_rows(connection: duckdb.DuckDBPyConnection, sql: str, **values: Any) -> list[dict[str, Any]]:
@@ -65,14 +65,17 @@ def keys_and_measures(connection: duckdb.DuckDBPyConnection, name: str) -> list[
 
 
 def queries_without_data(connection: duckdb.DuckDBPyConnection) -> set[str]:
-    """Return the queries without data: every trace that they read lacks rows in a table that they read.
+    """Return the queries without data: no trace has rows in all its tables that they read.
 
-    A query over all traces that also reads a trace directly has no data if this trace lacks rows.
+    A query over all traces needs a trace that records the columns which it requires, and that is in each view
+    of several traces which it reads. If it also reads a trace directly, this trace must have rows.
     """
     sql = """
         with read as (
             select
                 query_name,
+                reads,
+                needs,
                 [split_part(name, '.', 1) for name in reads] as schemas,
                 unnest(base_tables) as table_name
             from catalog.queries
@@ -81,20 +84,47 @@ def queries_without_data(connection: duckdb.DuckDBPyConnection) -> set[str]:
         by_trace as (
             select
                 read.query_name,
+                read.reads,
+                read.needs,
                 tables.trace,
                 bool_or(list_contains(read.schemas, tables.trace)) as is_direct,
                 min(tables.row_count) as least_rows
             from read
             inner join catalog.tables as tables on read.table_name = tables.table_name
             group by all
+        ),
+
+        with_reason as (
+            select
+                by_trace.*,
+                exists(
+                    from catalog.not_recorded as lacking
+                    where
+                        lacking.trace = by_trace.trace
+                        and list_contains(by_trace.reads, lacking.view_name)
+                        and list_contains(by_trace.needs, lacking.column_name)
+                )
+                or exists(
+                    from catalog.views as views
+                    where
+                        views.is_current
+                        and views.trace = $several
+                        and list_contains(by_trace.reads, views.view_name)
+                        and not list_contains(
+                            [split_part(name, '.', 1) for name in views.base_tables], by_trace.trace
+                        )
+                ) as is_left_out
+            from by_trace
         )
 
         select query_name
-        from by_trace
+        from with_reason
         group by query_name
-        having max(least_rows) = 0 or min(least_rows) filter (where is_direct) = 0
+        having
+            coalesce(max(least_rows) filter (where not is_left_out), 0) = 0
+            or min(least_rows) filter (where is_direct) = 0
         """
-    return {name for (name,) in connection.execute(sql).fetchall()}
+    return {name for (name,) in connection.execute(sql, {"several": SEVERAL_TRACES}).fetchall()}
 
 
 def base_tables(connection: duckdb.DuckDBPyConnection, names: Iterable[str]) -> set[str]:

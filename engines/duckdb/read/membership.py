@@ -10,10 +10,9 @@ from collections.abc import Collection, Iterable, Mapping
 import duckdb
 
 from tracehouse.engines.duckdb.read.catalog import read_base_tables, texts_across_traces
-from tracehouse.engines.duckdb.read.notes import Note
-from tracehouse.engines.duckdb.read.selected_traces import SEVERAL_TRACES
+from tracehouse.engines.duckdb.read.notes import NOT_COUNTED, Note
+from tracehouse.views.released import SEVERAL_TRACES
 
-NOT_COUNTED = "not counted"
 NOT_LOADED, NO_ROWS_FIT = "not in this warehouse", "no rows that fit"
 
 # The comments in a file name columns that its SQL does not read.

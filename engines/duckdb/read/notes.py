@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, NamedTuple
 import duckdb
 
 from tracehouse.engines.duckdb.read.catalog import base_tables, texts_across_traces
-from tracehouse.engines.duckdb.read.selected_traces import SEVERAL_TRACES
 from tracehouse.ingest.store.layout import failed_build_file
+from tracehouse.views.released import SEVERAL_TRACES
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 # The names of the notes on tables without data and on an answer without rows.
 NO_DATA, NO_ROWS = "no data", "no rows"
+# The name of the note on the traces that an answer leaves out: see `membership`.
+NOT_COUNTED = "not counted"
 # The name of the note on rows that did not fit their tables.
 REJECTED = "rejected rows"
 # The severity of a caveat that makes a result wrong if it is ignored.
@@ -27,7 +29,7 @@ MOST_SENTENCES = 3
 
 @dataclass(frozen=True)
 class Note:
-    """A note on an answer. `word` is its kind: caveat, note, or what the text begins with.
+    """A note on an answer. `word` is its kind, such as caveat or note, or begins its line.
 
     Only caveats from the catalog have a severity and a summary of one sentence. The name of a note is for
     programs.
@@ -47,7 +49,7 @@ class Note:
     @property
     def label(self) -> str:
         """The start of its line."""
-        return f"{self.word} {self.name}" if self.word == "caveat" else self.word
+        return self.word if self.word == "note" or self.name == NOT_COUNTED else f"{self.word} {self.name}"
 
 
 def summarize(found: Sequence[Note], advice: str = "", width: int | None = None) -> list[str]:

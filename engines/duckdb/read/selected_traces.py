@@ -6,8 +6,10 @@ The input is the parse tree of `json_serialize_sql`.
 from collections.abc import Collection, Iterator
 from typing import Any
 
-# The schema of views and queries with rows of several traces, and their column with the name of a trace.
-SEVERAL_TRACES, TRACE = "unified", "trace"
+from tracehouse.views.released import SEVERAL_TRACES
+
+# The column of views and queries of several traces with the name of a trace.
+TRACE = "trace"
 # The parameter of such queries that lists traces.
 ARGUMENT = "in_trace"
 

@@ -27,6 +27,7 @@ from tracehouse.views import caveats
 from tracehouse.views.caveats import ColumnsByCaveat
 from tracehouse.views.column_docs import ColumnDoc, ColumnDocs
 from tracehouse.views.columns import Columns, columns_read, follow_own, split_comment
+from tracehouse.views.not_recorded import columns_needed
 from tracehouse.views.view_files import DefinitionError
 
 
@@ -236,6 +237,7 @@ def _insert_queries(
             sorted(query.references),
             sorted(versions[name] for name in query.references if name in versions),
             find_base_tables(query.references, base_tables),
+            sorted(columns_needed(query.tree)),
             list(caveats_by_query[query.full_name]),
             query.sha256,
             query.text,
