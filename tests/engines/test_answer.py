@@ -377,6 +377,7 @@ def test_summary_has_names_of_all_caveats_in_a_line_and_sentences_of_serious_one
     assert notes.summarize([*several, *several])[1:] == [f"(!) {trace}: {trace}" for trace in "abcde"]
     assert notes.summarize([minor, minor]) == ["2 caveats: a.minor, a.minor"]
     assert notes.summarize([minor] * 9, "; more", width=40) == ["9 caveats: a.minor, a.minor, …; more"]
+    assert notes.summarize([*several, minor])[0] == "6 caveats, 5 (!): a 2, b 1, c 1, d 1, e 1"
     assert notes.summarize([]) == []
 
 

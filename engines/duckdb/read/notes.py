@@ -1,5 +1,6 @@
 """Collect the notes on an answer: caveats, synthetic, missing or rejected data, and its sources."""
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -25,6 +26,8 @@ REJECTED = "rejected rows"
 WRONG_RESULT = "wrong result"
 # A summary has sentences on at most this many caveats, or on one of each trace.
 MOST_SENTENCES = 3
+# More caveats of several traces are counted by trace.
+MOST_NAMES = 5
 
 
 @dataclass(frozen=True)
@@ -55,10 +58,10 @@ class Note:
 def summarize(found: Sequence[Note], advice: str = "", width: int | None = None) -> list[str]:
     """Summarize notes in lines: one line with the names of all caveats, then sentences on those marked (!).
 
-    A caveat marked (!) leads to a wrong result if it is ignored; these come first. If the line with the names
-    is longer than `width`, the last names are omitted. `advice` is appended to this line. The traces take
-    turns with their sentences. If the answer has no rows, other caveats have sentences too, because one of
-    them may be the reason.
+    A caveat marked (!) leads to a wrong result if it is ignored; these come first. Many caveats of several
+    traces are counted by trace instead. If the line is longer than `width`, its end is omitted. `advice` is
+    appended to this line. The traces take turns with their sentences. If the answer has no rows, other
+    caveats have sentences too, because one of them may be the reason.
     """
     listed = sorted((note for note in found if note.severity), key=lambda note: note.severity != WRONG_RESULT)
     lines = [f"{note.label}: {note.text}" for note in found if not note.severity]
@@ -66,21 +69,25 @@ def summarize(found: Sequence[Note], advice: str = "", width: int | None = None)
         return lines
     serious = [note for note in listed if note.severity == WRONG_RESULT]
     names = [f"{note.name} (!)" if note in serious else note.name for note in listed]
-    start = f"{len(listed)} caveat{'s' * (len(listed) > 1)}: "
-    line = f"{start}{', '.join(names)}{advice}"
+    start = f"{len(listed)} caveat{'s' * (len(listed) > 1)}"
+    by_trace = Counter(note.trace for note in listed)
+    if len(listed) > MOST_NAMES and len(by_trace) > 1:
+        names = [f"{trace} {count}" for trace, count in sorted(by_trace.items())]
+        start += f", {len(serious)} (!)"
+    line = f"{start}: {', '.join(names)}{advice}"
     while width and len(line) > width and len(names) > 1:
         names.pop()
-        line = f"{start}{', '.join(names)}, …{advice}"
+        line = f"{start}: {', '.join(names)}, …{advice}"
     explained = listed if any(note.name == NO_ROWS for note in found) else serious
-    by_trace: dict[str, list[Note]] = {}
+    groups: dict[str, list[Note]] = {}
     for note in explained:
-        by_trace.setdefault(note.trace, []).append(note)
+        groups.setdefault(note.trace, []).append(note)
     sentences = [
-        f"{'(!) ' if note in serious else ''}{f'{note.trace}: ' if len(by_trace) > 1 else ''}{note.summary}"
-        for turn in zip_longest(*by_trace.values())
+        f"{'(!) ' if note in serious else ''}{f'{note.trace}: ' if len(groups) > 1 else ''}{note.summary}"
+        for turn in zip_longest(*groups.values())
         for note in filter(None, turn)
     ]
-    return [*lines, line, *sentences[: max(MOST_SENTENCES, len(by_trace))]]
+    return [*lines, line, *sentences[: max(MOST_SENTENCES, len(groups))]]
 
 
 class _TableBehind(NamedTuple):
