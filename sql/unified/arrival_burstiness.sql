@@ -129,14 +129,33 @@ bursts as (
     group by trace, cluster
 ),
 
-hourly as (
+-- The hours of the first and of the last job are covered in part only.
+covered as (
     select
         trace,
         cluster,
-        hour,
+        count(*) as jobs,
+        cast(ceil(min(submit_s) / 3600) as bigint) as first_hour,
+        cast(floor(max(submit_s) / 3600) as bigint) - 1 as last_hour
+    from arrivals
+    group by trace, cluster
+),
+
+hourly as (
+    select
+        arrivals.trace,
+        arrivals.cluster,
+        arrivals.hour,
+        covered.first_hour,
+        covered.last_hour,
         count(*) as jobs
     from arrivals
-    group by trace, cluster, hour
+    inner join covered
+        on
+            arrivals.trace = covered.trace
+            and arrivals.cluster is not distinct from covered.cluster
+            and arrivals.hour between covered.first_hour and covered.last_hour
+    group by arrivals.trace, arrivals.cluster, arrivals.hour, covered.first_hour, covered.last_hour
 ),
 
 -- Hours without a job have no row, and add nothing to the sums of products.
@@ -146,8 +165,8 @@ earlier as (
         cluster,
         hour,
         jobs,
-        min(hour) over (partition by trace, cluster) as first_hour,
-        max(hour) over (partition by trace, cluster) as last_hour,
+        first_hour,
+        last_hour,
         sum(jobs) over (
             partition by trace, cluster order by hour range between 24 preceding and 24 preceding
         ) as jobs_24h_earlier,
@@ -194,11 +213,11 @@ measured as (
 )
 
 select
-    measured.trace,
-    measured.cluster,
-    measured.jobs,
-    coverage.submitted_jobs - measured.jobs as skipped_jobs,
-    measured.hours,
+    covered.trace,
+    covered.cluster,
+    covered.jobs,
+    coverage.submitted_jobs - covered.jobs as skipped_jobs,
+    greatest(covered.last_hour - covered.first_hour + 1, 0) as hours,
     measured.mean_hourly_jobs,
     measured.max_hourly_jobs,
     measured.jobs_squared / measured.jobs - measured.mean_hourly_jobs as dispersion,
@@ -211,21 +230,23 @@ select
     case when measured.hours >= 336 then measured.deviation_168h / nullif(measured.deviation, 0) end
         as autocorrelation_168h,
     100.0 * bursts.burst_jobs / nullif(bursts.jobs_with_user, 0) as user_burst_pct,
-    100.0 * coalesce(bursts.jobs_with_user, 0) / measured.jobs as with_user_pct,
+    100.0 * coalesce(bursts.jobs_with_user, 0) / covered.jobs as with_user_pct,
     coverage.with_submission_pct
-from measured
+from covered
 inner join coverage
-    on measured.trace = coverage.trace and measured.cluster is not distinct from coverage.cluster
+    on covered.trace = coverage.trace and covered.cluster is not distinct from coverage.cluster
+left join measured
+    on covered.trace = measured.trace and covered.cluster is not distinct from measured.cluster
 left join bursts
-    on measured.trace = bursts.trace and measured.cluster is not distinct from bursts.cluster
-order by measured.trace, measured.cluster nulls first;
+    on covered.trace = bursts.trace and covered.cluster is not distinct from bursts.cluster
+order by covered.trace, covered.cluster nulls first;
 
 comment on macro table unified.arrival_burstiness is
 'Jobs submitted in the trace per cluster. Those before from_hour are left out, and skip_first_pct percent of the others, '
 'rounded down, in order of submission and job_id; skipped_jobs counts both. openb starts at hour 2640, because its first '
-'19 pods span 110 days, in which almost every hour is empty. hours counts all whole hours of the trace''s '
-'own clock from that of the first job to that of the last, including hours without a job; '
-'mean_hourly_jobs and max_hourly_jobs are the mean and maximum of jobs per hour. dispersion is the '
+'19 pods span 110 days, in which almost every hour is empty. hours counts the complete hours of the trace''s '
+'own clock between the first job and the last, including hours without a job; the jobs before and after them '
+'are in no figure per hour. mean_hourly_jobs and max_hourly_jobs are the mean and maximum of jobs per hour. dispersion is the '
 'population variance of jobs per hour over their mean: 1 where jobs arrive independently at a constant '
 'rate, larger for bursts or a rate that changes over the day. cv_hourly_jobs is their standard deviation '
 'over their mean. autocorrelation_24h and autocorrelation_168h measure how similar an hour is to the same '

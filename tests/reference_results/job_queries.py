@@ -14,7 +14,9 @@ from reference_results.unified import (
     CLUSTER,
     HOUR_S,
     allocation_hourly,
+    first_hour,
     gpu_jobs_of,
+    hour_of,
     percent,
 )
 
@@ -169,6 +171,51 @@ def cpus_per_gpu(raw: Path, in_trace: str | None = None) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def correlation(hourly: np.ndarray, lag: int) -> float | None:
+    """Return the autocorrelation of complete hours; None for less than twice the lag."""
+    if len(hourly) < 2 * lag or not np.ptp(hourly):
+        return None
+    distances = hourly - hourly.mean()
+    return float((distances[lag:] * distances[:-lag]).sum() / (distances**2).sum())
+
+
+def arrival_burstiness(raw: Path, in_trace: str | None = None, burst_s: float = 60) -> pd.DataFrame:
+    """Count jobs in the complete hours between the first and the last submission of a cluster."""
+    rows = []
+    for names, jobs in jobs_in(raw, in_trace).groupby(CLUSTER, dropna=False):
+        known = jobs[jobs["is_left_censored"].eq(False)].dropna(subset="submit_s")
+        counted = known[hour_of(known["submit_s"]) >= first_hour(str(names[0]), None)]
+        if counted.empty:
+            continue
+        submit_s = counted["submit_s"]
+        edges = (
+            np.arange(math.ceil(submit_s.min() / HOUR_S), math.floor(submit_s.max() / HOUR_S) + 1) * HOUR_S
+        )
+        inside = submit_s[(submit_s >= edges[0]) & (submit_s < edges[-1])] if len(edges) > 1 else submit_s[:0]
+        hourly = np.histogram(inside, edges)[0] if len(inside) else np.array([])
+        of_users = counted.dropna(subset="user_id").sort_values("submit_s")
+        user_gaps_s = of_users.groupby("user_id")["submit_s"].diff()
+        per_hour = (None,) * 6
+        if len(hourly):
+            mean, deviation = hourly.mean(), hourly.std()
+            lags = correlation(hourly, 24), correlation(hourly, 168)
+            per_hour = (mean, hourly.max(), deviation**2 / mean, deviation / mean, *lags)
+        rows.append(
+            (
+                *names,
+                *(len(counted), len(known) - len(counted), max(len(edges) - 1, 0)),
+                *per_hour,
+                percent((user_gaps_s <= burst_s).sum(), len(of_users)),
+                percent(len(of_users), len(counted)),
+                percent(len(known), len(jobs)),
+            )
+        )
+    columns = ["jobs", "skipped_jobs", "hours", "mean_hourly_jobs", "max_hourly_jobs", "dispersion"]
+    columns += ["cv_hourly_jobs", "autocorrelation_24h", "autocorrelation_168h"]
+    columns += ["user_burst_pct", "with_user_pct", "with_submission_pct"]
+    return pd.DataFrame(rows, columns=[*CLUSTER, *columns])
+
+
 VIEWS: dict[str, tuple] = {}
 OF_HOUR = [*CLUSTER, "hour"]
 OF_BAND = [*CLUSTER, "load_band_start_pct"]
@@ -190,6 +237,12 @@ QUERIES = {
         failure_repeats,
         (None, "user", 3600),
         OF_OUTCOME,
+    ),
+    "unified.arrival_burstiness()": (arrival_burstiness, (), CLUSTER),
+    "unified.arrival_burstiness(in_trace := 'helios', burst_s := 600)": (
+        arrival_burstiness,
+        ("helios", 600),
+        CLUSTER,
     ),
     "unified.cpus_per_gpu()": (cpus_per_gpu, (), ["trace"]),
 }
