@@ -24,7 +24,8 @@ OF_CATALOG = (
 )
 
 # Views of which a golden file has a part, because the whole has hundreds of thousands of rows.
-PARTS = {"unified.allocation_hour_v1": " where trace = 'acme' and not is_by_partition"}
+OF_ACME = " where trace = 'acme' and not is_by_partition"
+PARTS = {f"unified.allocation_hour_v{version}": OF_ACME for version in (1, 2)}
 
 
 @pytest.fixture(scope="module")

@@ -228,7 +228,10 @@ def hours_of_events(jobs: pd.DataFrame) -> range:
 
 
 def gpus_there(raw: Path, names: dict[str, str | None], by_partition: bool, hours: range) -> pd.Series:
-    """Return the capacity in each hour. A job partition without a name has no capacity."""
+    """Return the capacity in each hour. A job partition without a name has no capacity.
+
+    In a cluster with a capacity of some hours, that of the others is not known.
+    """
 
     def of_names(rows: pd.DataFrame) -> pd.DataFrame:
         rows = rows.fillna({"cluster": ""})
@@ -237,7 +240,11 @@ def gpus_there(raw: Path, names: dict[str, str | None], by_partition: bool, hour
 
     always, hourly = of_names(capacity(raw)), of_names(capacity_hour(raw))
     gpus = hourly.groupby("hour")["gpus"].sum().astype(float).reindex(hours)
-    return gpus.fillna(float(always["gpus"].sum())) if len(always) else gpus
+    changing = capacity_hour(raw).fillna({"cluster": ""})
+    changes = {*zip(changing["trace"], changing["cluster"], strict=True)}
+    if len(always) and (names["trace"], names["cluster"] or "") not in changes:
+        return gpus.fillna(float(always["gpus"].sum()))
+    return gpus
 
 
 ALLOCATION = [

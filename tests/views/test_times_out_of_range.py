@@ -61,7 +61,8 @@ def rows(connection: duckdb.DuckDBPyConnection, sql: str) -> Sequence[tuple]:
 @suites.of("long")
 def test_every_view_and_query_runs(acme: duckdb.DuckDBPyConnection) -> None:
     # A row for each hour until the year 290000 would be too many; ingest rejects such times.
-    parts = {"unified.allocation_hour_v1": "unified.allocation_hour_v1 where trace = 'openb'"}
+    hourly = [f"unified.allocation_hour_v{version}" for version in (1, 2)]
+    parts = {name: f"{name} where trace = 'openb'" for name in hourly}
     views = [view.versioned for view in view_files() if view.schema in ("acme", "unified")]
     names = [parts.get(view, view) for view in views]
     for query in query_files():
