@@ -198,7 +198,8 @@ def _lint_units_of_view(lineage: _Lineage, view: ViewFile) -> Iterator[Finding]:
 def _lint_resolved_caveats(
     subject: Subject, lineage: _Lineage, queries: Sequence[QueryFile]
 ) -> Iterator[Finding]:
-    """Yield the caveats that views and queries resolve but do not inherit."""
+    """Yield the caveats that views and queries resolve, but that nothing which they read has."""
+    of_tables = caveats.of_tables(subject.traces)
     found: dict[str, caveats.ColumnsByCaveat] = {}
     unknown: set[str] = set()
     for name, view in lineage.views.items():
@@ -210,17 +211,17 @@ def _lint_resolved_caveats(
             unknown.update(names)
             continue
         try:
-            inherited, not_inherited = caveats.split_resolved(view, lineage.docs, found)
+            inherited, unresolvable = caveats.split_resolved(view, lineage.docs, found, of_tables)
         except DefinitionError:
             # Another rule reports the column that a caveat names wrongly.
             unknown.update(names)
             continue
         found |= dict.fromkeys(names, inherited)
-        for caveat in not_inherited:
+        for caveat in unresolvable:
             if caveat in subject.caveats:
                 at = place_of(view.path, f"resolves_caveat: {caveat}")
                 yield Finding(at, caveats.explain_unresolvable(caveat), "resolved caveat")
-    known = {**caveats.of_tables(subject.traces), **found}
+    known = {**of_tables, **found}
     for query in queries:
         if query.references <= lineage.docs.keys() - (lineage.views.keys() - found.keys()):
             yield from _lint_resolved_caveats_of_query(subject, lineage, query, known)

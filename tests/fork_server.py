@@ -66,7 +66,7 @@ def read_all_sql() -> None:
     tables = column_docs.of_tables(all_traces().values())
     views = sort_views(expanded(files))
     relations = column_docs.of_views(views, files, tables)
-    caveats.of_views(views, relations)
+    caveats.of_views(views, relations, caveats.of_tables(all_traces().values()))
     for query in query_files():
         columns_read(query.tree, query.references, relations, query.path)
 

@@ -6,8 +6,9 @@ In a view, an inherited caveat concerns the columns that are computed from the a
 none, as with columns that only filter, it concerns all rows. `-- resolves_caveat: name: column column` ends
 an inherited caveat for these columns, and `-- resolves_caveat: name` for all of them.
 
-Views inherit from views only: one that reads a base table names the caveats that remain. Queries also inherit
-the caveats of base tables, except those of severity background.
+Views inherit from views only: one that reads a base table names the caveats that remain, and those that it
+resolves. The others of that table, which do not concern it, are in `views/<schema>/not_concerned.csv`.
+Queries also inherit the caveats of base tables, except those of severity background.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -22,7 +23,9 @@ ColumnsByCaveat = dict[str, frozenset[str] | None]
 
 
 def of_views(
-    views: Sequence[ViewFile], relations: Mapping[str, Collection[str]]
+    views: Sequence[ViewFile],
+    relations: Mapping[str, Collection[str]],
+    caveats_of_tables: Mapping[str, ColumnsByCaveat],
 ) -> dict[str, ColumnsByCaveat]:
     """Find the caveats of all views, by versioned and by plain name.
 
@@ -31,44 +34,51 @@ def of_views(
     """
     caveats_by_object: dict[str, ColumnsByCaveat] = {}
     for view in views:
-        caveats_by_object[view.versioned] = of_view(view, relations, caveats_by_object)
+        caveats_by_object[view.versioned] = of_view(view, relations, caveats_by_object, caveats_of_tables)
     for alias, view in plain_names(views).items():
         caveats_by_object[alias] = caveats_by_object[view.versioned]
     return caveats_by_object
 
 
 def of_view(
-    view: ViewFile, relations: Mapping[str, Collection[str]], caveats_by_object: Mapping[str, ColumnsByCaveat]
+    view: ViewFile,
+    relations: Mapping[str, Collection[str]],
+    caveats_by_object: Mapping[str, ColumnsByCaveat],
+    caveats_of_tables: Mapping[str, ColumnsByCaveat],
 ) -> ColumnsByCaveat:
     """Find the caveats of a view.
 
-    `caveats_by_object` has the caveats of its inputs, `relations` the columns of all. Raises DefinitionError
-    if the view resolves a caveat that it does not inherit.
+    `caveats_by_object` has the caveats of the views that it reads, `caveats_of_tables` those of base tables,
+    and `relations` the columns of all. Raises DefinitionError if the view resolves a caveat that none of them
+    has.
     """
-    found, not_inherited = split_resolved(view, relations, caveats_by_object)
-    if not_inherited:
-        raise DefinitionError(view.path, explain_unresolvable(not_inherited[0]))
+    found, unknown = split_resolved(view, relations, caveats_by_object, caveats_of_tables)
+    if unknown:
+        raise DefinitionError(view.path, explain_unresolvable(unknown[0]))
     return found
 
 
 def split_resolved(
-    view: ViewFile, relations: Mapping[str, Collection[str]], caveats_by_object: Mapping[str, ColumnsByCaveat]
+    view: ViewFile,
+    relations: Mapping[str, Collection[str]],
+    caveats_by_object: Mapping[str, ColumnsByCaveat],
+    caveats_of_tables: Mapping[str, ColumnsByCaveat],
 ) -> tuple[ColumnsByCaveat, list[str]]:
-    """Find the caveats of a view, and those that it resolves but does not inherit."""
+    """Find the caveats of a view, and those that it resolves although nothing that it reads has them."""
     columns = frozenset(relations[view.versioned])
     inherited = _inherit(view, relations, caveats_by_object)
     resolved = _read_checked(view.header, "resolves_caveat", columns, view.path)
     own = _read_checked(view.header, "caveat", columns, view.path)
     left = _remove_resolved(resolved, inherited, columns)
-    return _merge([own, left]), [name for name in resolved if name not in inherited]
+    unknown = resolved.keys() - inherited.keys()
+    if unknown:
+        unknown -= inherited_by_query(_columns_read(view, relations), caveats_of_tables)
+    return _merge([own, left]), sorted(unknown)
 
 
 def explain_unresolvable(caveat: str) -> str:
-    """Say that a view resolves a caveat that it does not inherit, and what to do."""
-    return (
-        f"resolves {caveat}, which no view that it reads has. A view inherits no caveats of base tables:"
-        " delete the line"
-    )
+    """Say that a view resolves a caveat that nothing which it reads has, and what to do."""
+    return f"resolves {caveat}, which no column that it reads has: delete the line"
 
 
 def of_tables(traces: Iterable[Trace]) -> dict[str, ColumnsByCaveat]:
@@ -137,11 +147,10 @@ def _remove_resolved(
 def _inherit(
     view: ViewFile, relations: Mapping[str, Collection[str]], caveats_by_object: Mapping[str, ColumnsByCaveat]
 ) -> ColumnsByCaveat:
-    query = (view.tree.expression, view.references, relations, view.path)
-    origins = lineage_of(*query)
+    origins = lineage_of(view.tree.expression, view.references, relations, view.path)
     spelled = {column.lower(): column for column in relations[view.versioned]}
     inherited = []
-    for name, columns in columns_read(*query).items():
+    for name, columns in _columns_read(view, relations).items():
         for caveat, about in _select_concerning(caveats_by_object.get(name, {}), columns).items():
             from_those = {f"{name}.{column}" for column in about or ()}
             computed = frozenset(
@@ -149,6 +158,10 @@ def _inherit(
             )
             inherited.append({caveat: computed or None})
     return _merge(inherited)
+
+
+def _columns_read(view: ViewFile, relations: Mapping[str, Collection[str]]) -> dict[str, set[str]]:
+    return columns_read(view.tree.expression, view.references, relations, view.path)
 
 
 def _select_concerning(caveats: ColumnsByCaveat, columns: set[str]) -> ColumnsByCaveat:

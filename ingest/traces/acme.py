@@ -938,8 +938,8 @@ NODE_METRIC = Table(
         ),
         Rule(
             "processors",
-            "CPU utilisation is a fraction, at most 1",
-            "metric = 'NODE_CPU_UTILIZATION' and value > 1",
+            "CPU utilisation is at most 100 percent",
+            "metric = 'NODE_CPU_UTILIZATION' and value > 100",
             caveat="acme.kalos_host_cpu_over_100",
         ),
     ),

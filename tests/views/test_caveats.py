@@ -45,7 +45,7 @@ def write_view(folder: Path, name: str, text: str) -> ViewFile:
 
 
 def spread_caveats(folder: Path, load: str = LOAD) -> dict:
-    return of_views([write_view(folder, "run", RUN), write_view(folder, "load", load)], TYPES)
+    return of_views([write_view(folder, "run", RUN), write_view(folder, "load", load)], TYPES, {})
 
 
 def test_a_view_inherits_caveats_of_its_source_columns(tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_a_view_resolves_inherited_caveats(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "complaint"),
     [
-        ("resolves_caveat: pai.shifted", "resolves pai.shifted, which no view that it reads has"),
+        ("resolves_caveat: pai.shifted", "resolves pai.shifted, which no column that it reads has"),
         (
             "resolves_caveat: pai.tasks: gpus",
             "`resolves_caveat: pai.tasks` names gpus, which is not a column of the view",

@@ -313,7 +313,8 @@ def _create_view(
     if known.aliases[view.alias].path == view.path:
         create_alias(connection, followed, {column: doc.comment for column, doc in docs.items()})
         plain[view.alias] = followed
-    about = caveats.of_view(followed, known.docs | {view.versioned: docs}, known.caveats)
+    relations = known.docs | {view.versioned: docs}
+    about = caveats.of_view(followed, relations, known.caveats, known.table_caveats)
     _check_caveats(about, view.path, known)
     named = {view.versioned: followed, **plain}
     known = known.with_object(named, docs, about, view.references)

@@ -39,7 +39,8 @@ def describe_views(files: Sequence[ViewFile]) -> Described:
     """Describe views, which read tables and each other."""
     views = sort_views(expanded(files))
     docs = column_docs.of_views(views, files, column_docs.of_tables(all_traces().values()))
-    return Described(views, docs, caveats.of_views(views, docs))
+    of_tables = caveats.of_tables(all_traces().values())
+    return Described(views, docs, caveats.of_views(views, docs, of_tables))
 
 
 def create_views(
