@@ -4,7 +4,8 @@
 or query inherits a caveat on columns if its SQL uses one of them anywhere, and a caveat on all rows always.
 In a view, an inherited caveat concerns the columns that are computed from the affected ones. If there are
 none, as with columns that only filter, it concerns all rows. `-- resolves_caveat: name: column column` ends
-an inherited caveat for these columns, and `-- resolves_caveat: name` for all of them.
+an inherited caveat for these columns, and `-- resolves_caveat: name` for all of them; with a `caveat` line of
+the same name, for all but the columns of that line.
 
 Views inherit from views only: one that reads a base table names the caveats that remain, and those that it
 resolves. The others of that table, which do not concern it, are in `views/<schema>/not_concerned.csv`.

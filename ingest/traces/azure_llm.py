@@ -79,12 +79,19 @@ RAW_REQUEST = Table(
             "Arrival",
             may_be_utc=True,
             sample=Arrivals(1_700_158_546, 1_700_162_069),
+            caveats=(SAMPLE_OF_AN_HOUR,),
         ),
         Column(
             "ContextTokens", "BIGINT", "Tokens of the prompt", "tokens", least=0, sample=LogNormal(1_200, 0.9)
         ),
         Column(
-            "GeneratedTokens", "BIGINT", "Tokens of the answer", "tokens", least=0, sample=LogNormal(60, 1.2)
+            "GeneratedTokens",
+            "BIGINT",
+            "Tokens of the answer",
+            "tokens",
+            least=0,
+            sample=LogNormal(60, 1.2),
+            caveats=(NO_END,),
         ),
     ),
     row_number="row",
@@ -93,7 +100,7 @@ RAW_REQUEST = Table(
     partition_by=("workload",),
     order_by=("TIMESTAMP", "row"),
     about_rows=28_185,
-    caveats=(SAMPLE_OF_AN_HOUR, DATE_DIFFERS, NO_END),
+    caveats=(DATE_DIFFERS,),
 )
 
 TRACE = Trace(

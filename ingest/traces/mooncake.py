@@ -98,7 +98,7 @@ RAW_REQUEST = Table(
             "ms",
             least=0,
             sample=Arrivals(0, 3_536_999),
-            caveats=(GENERATED_ARRIVALS, ARRIVALS_ON_A_GRID),
+            caveats=(GENERATED_ARRIVALS, ARRIVALS_ON_A_GRID, SAMPLE_OF_AN_HOUR),
         ),
         Column(
             "input_length", "BIGINT", "Tokens of the prompt", "tokens", least=0, sample=LogNormal(7_000, 0.8)
@@ -111,7 +111,7 @@ RAW_REQUEST = Table(
             "BIGINT[]",
             "Prefix blocks of the prompt, in order; an equal number is the same text up to the block's end",
             sample=PrefixBlocks("input_length", BLOCK_TOKENS),
-            caveats=(PUBLISHED_HIT_RATES,),
+            caveats=(PUBLISHED_HIT_RATES, SAMPLE_OF_AN_HOUR),
         ),
     ),
     row_number="row",
@@ -127,7 +127,6 @@ RAW_REQUEST = Table(
         ),
     ),
     about_rows=39_632,
-    caveats=(SAMPLE_OF_AN_HOUR,),
 )
 
 TRACE = Trace(

@@ -62,6 +62,18 @@ NOT_A_SNAPSHOT = Caveat(
     documented_in="measured: on the default list",
 )
 
+PODS_ARE_NOT_ALL_LOAD = Caveat(
+    "openb.pods_are_not_all_load",
+    "wrong result",
+    summary="The pods cannot be the whole load: they hold 1 % of the GPUs, and yet 12 % of them never start.",
+    what_goes_wrong=(
+        "The pods hold at most 65.6 of 6,212 GPUs at a time. Yet 861 of 7,064 GPU pods, 12.2 %, never start,"
+        " and others wait. Most of the cluster must have been used by pods that are not in the list."
+    ),
+    what_to_do="Do not read the free GPUs as idle, or the load as that of the cluster.",
+    documented_in="measured: on the default list and the list of nodes with GPUs",
+)
+
 TIMES_FROM_FIRST_POD = Caveat(
     "openb.times_from_first_pod",
     "limited result",
@@ -425,7 +437,7 @@ NODE = Table(
             "GPUs in the node; 0 for a CPU node",
             unit="GPUs",
             choices=(0, 1, 2, 4, 8),
-            caveats=(CPU_CLASSES_FRAGMENT, NO_PLACEMENT),
+            caveats=(CPU_CLASSES_FRAGMENT, NO_PLACEMENT, PODS_ARE_NOT_ALL_LOAD),
         ),
         Column(
             "model",

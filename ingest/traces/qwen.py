@@ -99,7 +99,7 @@ RAW_REQUEST = Table(
             "hash_ids",
             "BIGINT[]",
             "Prefix blocks of the prompt, in order; an equal number is the same text up to the block's end",
-            caveats=(BLOCKS_OF_CONTENT,),
+            caveats=(BLOCKS_OF_CONTENT, REUSE_BEGINS_AT_0),
             sample=PrefixBlocks("input_length", BLOCK_TOKENS),
         ),
     ),
@@ -109,7 +109,7 @@ RAW_REQUEST = Table(
     partition_by=("service",),
     order_by=("timestamp", "row"),
     about_rows=269_681,
-    caveats=(REUSE_BEGINS_AT_0, LFS_POINTERS),
+    caveats=(LFS_POINTERS,),
 )
 
 TRACE = Trace(

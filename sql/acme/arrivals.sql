@@ -1,5 +1,6 @@
 -- Inter-arrival times and burstiness (Acme GPU jobs)
 -- caveat: acme.paper_counts_more_jobs
+-- resolves_caveat: acme.cpu_jobs_included
 -- column: jobs: GPU jobs of the cluster
 create or replace macro acme.arrivals(on_cluster varchar := 'seren') as table
 -- Uses seconds and hours since 1970, which do not depend on the time zone of the client.

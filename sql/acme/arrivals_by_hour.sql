@@ -1,5 +1,6 @@
 -- Job arrivals by hour of the week (Acme GPU jobs)
 -- caveat: acme.paper_counts_more_jobs
+-- resolves_caveat: acme.cpu_jobs_included
 -- chart: heat x=hour_of_day y=weekday color=jobs
 -- column: jobs: GPU jobs of the cluster
 create or replace macro acme.arrivals_by_hour(on_cluster varchar := 'seren') as table

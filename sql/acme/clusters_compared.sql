@@ -1,5 +1,6 @@
 -- Comparison with Philly, Helios and PAI (Acme jobs)
 -- caveat: acme.summary_is_rounded
+-- resolves_caveat: acme.cpu_jobs_included
 -- resolves_caveat: acme.summary_gaps_and_zeros
 -- chart: bar x=cluster y=mean_run_s color=origin title=Mean run time by cluster, as published or measured
 -- column: jobs: All jobs, as published or measured

@@ -1,4 +1,6 @@
 -- Distance from a published distribution (Acme telemetry)
+-- resolves_caveat: acme.dram_active_one_row
+-- resolves_caveat: acme.xid_is_a_latch
 create or replace macro acme.curve_distance(on_curve varchar := 'kalos.gpu_util_pct') as table
 with samples as (
     select

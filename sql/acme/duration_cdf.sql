@@ -1,5 +1,6 @@
 -- Run time distribution by cluster (Acme GPU jobs)
 -- caveat: acme.paper_counts_more_jobs
+-- resolves_caveat: acme.cpu_jobs_included
 -- chart: step x=run_s:log y=jobs_pct color=cluster with=every_value note=Share of the jobs that ended; others have no run time.
 -- column: jobs: GPU jobs with at most this run time
 create or replace macro acme.duration_cdf(

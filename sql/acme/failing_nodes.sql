@@ -1,6 +1,7 @@
 -- Nodes with the most error onsets (Acme GPUs)
 -- caveat: acme.telemetry_covers_part
 -- resolves_caveat: acme.dram_active_one_row
+-- resolves_caveat: acme.no_nodes_on_jobs
 -- chart: line x=rank y=cumulative_pct xname=nodes_with_the_most_onsets yname=onsets_of_these_nodes_pct title=Share of error onsets by nodes with the most (Acme GPUs)
 -- column: gpus_with_onset: GPUs of the node that had an onset
 -- column: onsets: Onsets of any error code on the GPUs of the node

@@ -1,8 +1,9 @@
 -- GPU-hours per failure by type and job size (Acme jobs)
 -- caveat: acme.failure_needs_a_rule
+-- caveat: acme.paper_counts_more_jobs
 -- caveat: acme.states_beyond_readme
 -- caveat: acme.types_differ_by_cluster
--- caveat: acme.paper_counts_more_jobs
+-- resolves_caveat: acme.cpu_jobs_included
 -- chart: point x=size_band y=gpu_h_per_failure:log color=workload_type xname=requested_gpus
 -- column: jobs: Jobs of the type and band, or the GPU jobs with gpu_only
 -- column: failed_jobs: Jobs of the type and band that failed

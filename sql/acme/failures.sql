@@ -1,7 +1,8 @@
 -- Failed jobs and GPU-hours by cluster (Acme jobs)
 -- caveat: acme.failure_needs_a_rule
--- caveat: acme.states_beyond_readme
 -- caveat: acme.paper_counts_more_jobs
+-- caveat: acme.states_beyond_readme
+-- resolves_caveat: acme.cpu_jobs_included
 -- chart: bar x=cluster y=failed_gpu_h_pct title=Share of GPU-hours of failed jobs by cluster (Acme jobs)
 -- column: covered_failed_pct: Share of the failed jobs with known GPU-hours
 create or replace macro acme.failures(

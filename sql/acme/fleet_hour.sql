@@ -1,6 +1,7 @@
 -- Telemetry of each GPU in one hour (Acme GPUs)
 -- resolves_caveat: acme.job_zones_differ
 -- resolves_caveat: acme.medians_differ_from_paper
+-- resolves_caveat: acme.no_nodes_on_jobs
 -- resolves_caveat: acme.power_claim_not_reproduced
 -- chart: point x=node y=mean_value yname=mean_{on_metric} note=A point for each GPU, in the first full hour of the metric or the chosen one.
 -- column: samples: Samples of the hour

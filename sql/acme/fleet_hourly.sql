@@ -1,7 +1,10 @@
 -- Allocated GPUs, utilisation, power, errors per hour (Acme)
+-- caveat: acme.capacity_from_paper
 -- caveat: acme.no_nodes_on_jobs
 -- caveat: acme.telemetry_covers_part
--- caveat: acme.capacity_from_paper
+-- resolves_caveat: acme.cpu_jobs_included
+-- resolves_caveat: acme.dram_active_one_row
+-- resolves_caveat: acme.kalos_host_cpu_over_100
 -- chart: line x=hour y=held_gpus partial=first,last title=Allocated GPUs per hour (Acme)
 create or replace macro acme.fleet_hourly(on_cluster varchar := 'kalos') as table
 with started as (

@@ -1,5 +1,6 @@
 -- Job size distribution and GPU-hours by size (Acme GPU jobs)
 -- caveat: acme.paper_counts_more_jobs
+-- resolves_caveat: acme.cpu_jobs_included
 -- chart: step x=at_most_gpus:log y=jobs_pct color=cluster with=every_value xname=requested_gpus title=Job size distribution by cluster (Acme GPU jobs)
 -- column: jobs: GPU jobs that request at most this number of GPUs
 create or replace macro acme.gpu_count_cdf(

@@ -1,6 +1,7 @@
 -- Telemetry of one GPU on one day (Acme GPUs)
 -- resolves_caveat: acme.job_zones_differ
 -- resolves_caveat: acme.medians_differ_from_paper
+-- resolves_caveat: acme.no_nodes_on_jobs
 -- resolves_caveat: acme.power_claim_not_reproduced
 -- chart: line x=time y=value yname={on_metric} note=GPU 0 of the first node, on the first day of the metric, where the parameters choose no other.
 create or replace macro acme.gpu_day(

@@ -1,8 +1,11 @@
 -- InfiniBand traffic and its coverage (Acme nodes)
--- caveat: acme.telemetry_units_by_convention
--- caveat: acme.telemetry_covers_part
 -- caveat: acme.capacity_from_paper
 -- caveat: acme.device_names_vary
+-- caveat: acme.telemetry_covers_part
+-- caveat: acme.telemetry_units_by_convention
+-- resolves_caveat: acme.dram_active_one_row
+-- resolves_caveat: acme.kalos_host_cpu_over_100
+-- resolves_caveat: acme.xid_is_a_latch
 -- chart: bar x=metric y=mean_value color=cluster yname=mean_recorded_traffic,_unit_not_published title=Mean InfiniBand traffic by direction (Acme nodes)
 -- column: empty_samples: Cells of the metric without a sample
 -- column: nodes: Nodes with samples of the metric

@@ -1,4 +1,6 @@
 -- Published and measured distributions (Acme telemetry)
+-- resolves_caveat: acme.dram_active_one_row
+-- resolves_caveat: acme.xid_is_a_latch
 -- chart: step x=value y=samples_pct color=origin xname={on_curve} title=Published and measured distribution (Acme telemetry)
 -- column: samples: Samples of the whole curve, the same in each row
 create or replace macro acme.published_against_cdf(on_curve varchar := 'kalos.gpu_util_pct') as table

@@ -1,8 +1,9 @@
 -- Jobs and GPU-hours by final status (Acme jobs)
--- caveat: acme.states_beyond_readme
 -- caveat: acme.failure_needs_a_rule
--- caveat: acme.summary_does_not_reproduce
 -- caveat: acme.paper_counts_more_jobs
+-- caveat: acme.states_beyond_readme
+-- caveat: acme.summary_does_not_reproduce
+-- resolves_caveat: acme.cpu_jobs_included
 -- chart: bar x=final_state y=gpu_h_pct title=Share of GPU-hours by final status (Acme jobs)
 -- column: jobs: Jobs of the cluster, or its GPU jobs with gpu_only
 create or replace macro acme.states(

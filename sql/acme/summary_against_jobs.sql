@@ -1,5 +1,6 @@
 -- Published summary compared with job files (Acme jobs)
 -- caveat: acme.summary_is_rounded
+-- resolves_caveat: acme.cpu_jobs_included
 -- resolves_caveat: acme.summary_gaps_and_zeros
 -- resolves_caveat: acme.summary_pai_counts_tasks
 -- chart: point x=from_summary:log y=from_jobs:log color=cluster rule=from_summary xname=published_value yname=value_of_the_job_files note=On the dashed line, both values are equal. A point is one quantity of a cluster, times in seconds.

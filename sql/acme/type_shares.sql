@@ -1,7 +1,8 @@
 -- Jobs and GPU-hours by workload type (Acme GPU jobs)
--- caveat: acme.types_differ_by_cluster
 -- caveat: acme.figure_differs_from_paper
 -- caveat: acme.paper_counts_more_jobs
+-- caveat: acme.types_differ_by_cluster
+-- resolves_caveat: acme.cpu_jobs_included
 -- chart: bar x=workload_type y=gpu_h_pct title=Share of GPU-hours by workload type (Acme GPU jobs)
 -- column: jobs: GPU jobs of the cluster
 create or replace macro acme.type_shares(on_cluster varchar := 'seren') as table

@@ -1,8 +1,9 @@
 -- Jobs and GPU-hours by type and outcome (Acme jobs)
--- caveat: acme.states_beyond_readme
 -- caveat: acme.failure_needs_a_rule
--- caveat: acme.types_differ_by_cluster
 -- caveat: acme.paper_counts_more_jobs
+-- caveat: acme.states_beyond_readme
+-- caveat: acme.types_differ_by_cluster
+-- resolves_caveat: acme.cpu_jobs_included
 -- chart: stack x=workload_type y=gpu_h_pct color=outcome title=Share of GPU-hours by type and outcome (Acme jobs)
 -- column: jobs: Jobs of the cluster, or its GPU jobs with gpu_only
 create or replace macro acme.type_state_shares(

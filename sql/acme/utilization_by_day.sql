@@ -1,7 +1,8 @@
 -- GPU utilisation per day (Acme GPUs)
--- caveat: acme.telemetry_units_by_convention
--- caveat: acme.telemetry_covers_part
 -- caveat: acme.capacity_from_paper
+-- caveat: acme.telemetry_covers_part
+-- caveat: acme.telemetry_units_by_convention
+-- resolves_caveat: acme.kalos_looks_idle
 -- chart: line x=day y=mean_pct color=cluster yname=mean_utilisation_pct
 -- column: samples: Samples of the metric on the day
 -- column: devices: GPUs with a sample on the day

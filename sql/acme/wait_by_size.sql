@@ -1,5 +1,7 @@
 -- Queueing delay by job size (Acme GPU jobs)
 -- caveat: acme.paper_counts_more_jobs
+-- resolves_caveat: acme.cpu_jobs_included
+-- resolves_caveat: acme.kalos_duration_includes_queue
 -- chart: box x=gpu_band y=wait_s:log facet=cluster xname=requested_gpus
 -- column: jobs: GPU jobs of the band whose queueing delay is known
 -- column: jobs_without_wait: GPU jobs of the band without a known queueing delay

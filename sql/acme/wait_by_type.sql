@@ -1,5 +1,6 @@
 -- Queueing delay by workload type (Acme GPU jobs)
 -- caveat: acme.types_differ_by_cluster
+-- resolves_caveat: acme.cpu_jobs_included
 -- chart: box x=workload_type y=wait_s:log
 -- column: jobs: GPU jobs of the type whose queueing delay is known
 -- column: jobs_without_wait: GPU jobs of the type without a known queueing delay

@@ -1,5 +1,7 @@
 -- Queueing delay distribution by workload type (Acme GPU jobs)
 -- caveat: acme.types_differ_by_cluster
+-- resolves_caveat: acme.cpu_jobs_included
+-- resolves_caveat: acme.kalos_duration_includes_queue
 -- chart: step x=wait_s:log y=jobs_pct color=workload_type with=every_value note=Share of the jobs that started; others have no queueing delay.
 -- column: jobs: GPU jobs of the type with at most this queueing delay
 -- column: jobs_without_wait: GPU jobs of the type without a known queueing delay, repeated for each point

@@ -1,4 +1,5 @@
 -- Requests of less than one GPU (ASI HP pods)
+-- resolves_caveat: asi.pods_without_gpu
 -- column: hours: Even hours that are counted
 -- column: pods_pct: Share of the pods that request less than one GPU, mean over hours
 -- column: gpus_pct: Share of the requested GPUs that these pods request, mean over hours

@@ -1,4 +1,5 @@
 -- GPU fragmentation by hour and model (ASI GPUs)
+-- resolves_caveat: asi.pods_without_gpu
 -- chart: line x=hour y=fragmented_pct facet=gpu_model yname=fragmented_gpus_pct note=Fragmented: idle GPUs that the next pod could not use, expected over the frequent requests of HP pods. In percent of all GPUs of the model.
 -- column: day: Day since the start of the trace
 -- column: hour: Hour since the start of the trace

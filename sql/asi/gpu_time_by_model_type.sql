@@ -1,4 +1,5 @@
 -- GPU time by kind of model (ASI GPU pods)
+-- resolves_caveat: asi.pods_without_gpu
 -- chart: stack x=class y=held_gpu_h_pct color=model_type xname={per}
 -- column: class: Kind of job, or GPU model
 -- column: held_gpu_h: GPU time held by pods of the class and kind of model

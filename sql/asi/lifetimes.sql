@@ -1,4 +1,5 @@
 -- Lifetimes of pods by class (ASI pods)
+-- resolves_caveat: asi.pods_without_gpu
 -- chart: step x=lifetime_h:log y=percentile color=class band=low_pct,high_pct interval=greenwood with=every_value yname=pods_pct note=Kaplan-Meier: pods that lived in the last loaded hour count as living longer. Where a curve ends below 100 %, longer lifetimes are unknown. HP and LP: high and low priority.
 -- column: class: Priority, kind of job, kind of model, or GPU model
 -- column: percentile: Estimated percentage of the pods of the class whose lifetime does not exceed lifetime_h

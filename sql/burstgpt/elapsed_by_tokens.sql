@@ -1,4 +1,6 @@
 -- Elapsed time by response tokens (BurstGPT answered requests)
+-- resolves_caveat: burstgpt.elapsed_time
+-- resolves_caveat: burstgpt.failed_requests
 -- chart: box x=output_band_tokens y=latency_s:log facet=model yname=elapsed_time_s xname=output_tokens,_at_least
 -- column: output_band_tokens: Smallest number of response tokens of the band
 -- column: requests: Answered requests in the band

@@ -1,4 +1,5 @@
 -- Failed requests by model and log type (BurstGPT requests)
+-- resolves_caveat: burstgpt.failed_requests
 -- chart: bar x=workload y=failed_pct color=model xname=log_type yname=failed_requests_pct
 -- column: requests: Requests of the log type to the model
 -- column: failed_requests: Requests that failed

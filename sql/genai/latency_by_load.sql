@@ -1,4 +1,7 @@
 -- Latency by request rate or queue size (GenAI containers)
+-- resolves_caveat: genai.clock_is_scaled
+-- resolves_caveat: genai.inference_longer_than_end_to_end
+-- resolves_caveat: genai.part_longer_than_pipeline
 -- chart: box x=load_band y=ms:log yname=latency_ms xname=load_up_to_this_share_of_the_busiest_minute_pct
 -- column: load_band: Upper end of the band of load, in percent of the busiest minute; NULL if the load of the minute is not recorded
 -- column: minutes_of_day: Minutes of the day in the band in which the stage was measured

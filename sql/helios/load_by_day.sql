@@ -1,6 +1,8 @@
 -- Allocated GPUs and capacity per day (Helios GPU jobs)
 -- resolves_caveat: helios.gpus_change_daily
+-- resolves_caveat: helios.most_jobs_have_no_gpu
 -- resolves_caveat: helios.total_is_a_column
+-- resolves_caveat: helios.zone_is_assumed
 -- chart: line x=day y=held_gpus rule=capacity_gpus facet=cluster
 -- column: jobs: GPU jobs submitted on the day
 create or replace macro helios.load_by_day(

@@ -1,4 +1,6 @@
 -- Run time by virtual cluster (Helios GPU jobs)
+-- resolves_caveat: helios.most_jobs_have_no_gpu
+-- resolves_caveat: helios.vc_names_are_shared
 -- chart: box x=vc y=run_s:log note=Virtual clusters in the order of their mean run times.
 -- column: jobs: GPU jobs of the virtual cluster
 create or replace macro helios.run_by_vc(on_cluster varchar := 'Venus') as table

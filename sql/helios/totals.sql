@@ -1,4 +1,5 @@
 -- Jobs, GPU-hours and users by cluster (Helios jobs)
+-- resolves_caveat: helios.most_jobs_have_no_gpu
 -- chart: bar x=cluster y=gpu_h title=GPU-hours by cluster (Helios jobs)
 -- column: users: Users with a job
 -- column: max_run_s: Longest run time of a GPU job

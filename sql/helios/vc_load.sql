@@ -1,5 +1,8 @@
 -- GPU use and waits by virtual cluster (Helios GPU jobs)
+-- resolves_caveat: helios.most_jobs_have_no_gpu
 -- resolves_caveat: helios.total_is_a_column
+-- resolves_caveat: helios.vc_names_are_shared
+-- resolves_caveat: helios.zone_is_assumed
 -- chart: bar x=vc y=held_of_capacity_pct facet=cluster yname=held_gpus_over_GPUs_of_the_virtual_cluster_pct title=Held GPUs in percent of the capacity by virtual cluster (Helios GPU jobs)
 -- column: jobs: GPU jobs of the virtual cluster in the cluster of the row
 -- column: capacity_gpus: GPUs of the virtual cluster, mean over the days on which it has any

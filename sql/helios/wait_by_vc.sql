@@ -1,5 +1,7 @@
 -- Queueing delay by virtual cluster (Helios GPU jobs)
 -- caveat: helios.gpus_change_daily
+-- resolves_caveat: helios.most_jobs_have_no_gpu
+-- resolves_caveat: helios.vc_names_are_shared
 -- chart: box x=vc y=wait_s:log note=Virtual clusters in the order of their mean queueing delays.
 -- column: jobs: GPU jobs of the virtual cluster
 create or replace macro helios.wait_by_vc(on_cluster varchar := 'Venus') as table

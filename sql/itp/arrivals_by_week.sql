@@ -1,6 +1,8 @@
 -- Job arrivals per week (ITP jobs)
--- caveat: itp.last_week_is_partial
 -- caveat: itp.clusters_start_ragged
+-- caveat: itp.last_week_is_partial
+-- resolves_caveat: itp.load_starts_empty
+-- resolves_caveat: itp.no_wait
 -- chart: bar x=from_date y=jobs xname=first_day_of_the_week partial=last
 create or replace macro itp.arrivals_by_week() as table
 with weeks as (

@@ -1,4 +1,7 @@
 -- Jobs, GPU-hours and overlap with cluster02 (ITP testbed)
+-- resolves_caveat: itp.min_duration_600
+-- resolves_caveat: itp.no_wait
+-- resolves_caveat: itp.relative_clock
 -- column: jobs: Jobs of the testbed
 -- column: gpu_h: GPU-hours of the testbed's jobs
 create or replace macro itp.testbed() as table

@@ -1,4 +1,5 @@
 -- Nodes and capacity by GPU model (openb nodes)
+-- resolves_caveat: openb.node_lists_overlap
 -- chart: bar x=model xname=gpu_model y=gpus title=GPUs by GPU model (openb nodes)
 create or replace macro openb.capacity_by_model(
     -- node list to report on [gpu_node all_node]

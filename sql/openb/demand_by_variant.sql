@@ -4,6 +4,7 @@
 -- resolves_caveat: openb.count_gpu_pods
 -- resolves_caveat: openb.gpu_milli_is_per_gpu
 -- resolves_caveat: openb.multigpu_five_columns
+-- resolves_caveat: openb.node_lists_overlap
 -- chart: bar x=variant xname=pod_list y=capacity_pct yname=requested_GPUs_over_all_GPUs_pct title=Requested share of GPU capacity by pod list (openb pods) note=All pods of each list added up, not those of one time.
 -- column: pods: Pods of the list
 -- column: gpu_pods: Pods of the list that request a GPU

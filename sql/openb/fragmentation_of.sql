@@ -1,7 +1,10 @@
 -- GPU fragmentation of your own placement (openb GPUs)
 -- engine: duckdb (query_table: functions of other engines do not accept a table name)
--- caveat: openb.no_placement
 -- caveat: openb.cpu_classes_fragment
+-- caveat: openb.no_placement
+-- resolves_caveat: openb.gpu_milli_is_per_gpu
+-- resolves_caveat: openb.gpu_spec_is_any_of
+-- resolves_caveat: openb.node_lists_overlap
 create or replace macro openb.fragmentation_of(
     -- table or view of the free resources of each GPU, like openb.empty_residual
     -- [table with sn model free_cpu_milli free_gpu_milli]

@@ -1,6 +1,7 @@
 -- GPU fragmentation of the empty cluster (openb GPUs)
 -- caveat: openb.classes_tie_at_the_cut
 -- caveat: openb.variants_are_resampled
+-- resolves_caveat: openb.node_lists_overlap
 -- chart: bar x=variant y=fragmented_pct yname=fragmented_GPUs_pct xname=pod_list note=Fragmented: free GPUs that the next pod of the list cannot use, expected over its kinds of pods.
 create or replace macro openb.fragmentation_share() as table
 with classes as (

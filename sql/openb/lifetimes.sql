@@ -1,6 +1,8 @@
 -- Run time and unscheduled time by final phase (openb pods)
 -- caveat: openb.pending_is_withdrawn
 -- caveat: openb.running_outcome_unknown
+-- resolves_caveat: openb.count_gpu_pods
+-- resolves_caveat: openb.times_from_first_pod
 -- chart: bar x=pod_phase y=median_run_s title=Median run time by final phase (openb pods)
 -- column: median_run_s: Median from start to deletion or, for pods that still ran then, to the end of the trace
 -- column: pods: Pods of the phase, or its GPU pods with gpu_only

@@ -1,6 +1,8 @@
 -- Peak and mean allocated GPUs (openb pods)
+-- caveat: openb.pods_are_not_all_load
 -- resolves_caveat: openb.count_gpu_pods
 -- resolves_caveat: openb.multigpu_demand_exceeds_capacity
+-- resolves_caveat: openb.node_lists_overlap
 -- resolves_caveat: openb.not_a_snapshot
 -- resolves_caveat: openb.pending_has_no_schedule
 -- resolves_caveat: openb.pending_is_withdrawn

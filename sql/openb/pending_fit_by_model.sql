@@ -1,4 +1,5 @@
 -- Fitting pods by GPU model (unscheduled openb pods)
+-- resolves_caveat: openb.gpu_milli_is_per_gpu
 -- column: nodes: Nodes of the model, or of all models including nodes without a GPU
 create or replace macro openb.pending_fit_by_model(
     in_variant varchar := 'default', gpu_only boolean := true, with_total boolean := false

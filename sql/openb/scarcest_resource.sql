@@ -1,12 +1,16 @@
 -- Requested share of each resource (openb nodes)
+-- caveat: openb.pods_are_not_all_load
 -- resolves_caveat: openb.count_gpu_pods
+-- resolves_caveat: openb.deletion_never_empty
 -- resolves_caveat: openb.gpu_milli_is_per_gpu
 -- resolves_caveat: openb.multigpu_demand_exceeds_capacity
 -- resolves_caveat: openb.multigpu_five_columns
+-- resolves_caveat: openb.node_lists_overlap
 -- resolves_caveat: openb.nomem_lists
 -- resolves_caveat: openb.pending_has_no_schedule
 -- resolves_caveat: openb.pending_is_withdrawn
 -- resolves_caveat: openb.time_origin_shifted
+-- resolves_caveat: openb.times_from_first_pod
 -- resolves_caveat: openb.variants_are_resampled
 -- chart: bar x=resource y=mean_held_pct yname=share_of_the_capacity_that_pods_hold_pct title=Requested share of the capacity by resource (openb pods) note=Mean over the hours from day 110, when most pods begin, of the pods that are there at the time.
 -- column: hours: Hours from from_hour to the last deletion of a pod

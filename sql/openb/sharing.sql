@@ -1,4 +1,5 @@
 -- GPU sharing and requested share (openb GPU pods)
+-- resolves_caveat: openb.count_gpu_pods
 -- resolves_caveat: openb.multigpu_demand_exceeds_capacity
 create or replace macro openb.sharing(in_variant varchar := 'default') as table
 select

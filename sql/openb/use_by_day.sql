@@ -1,9 +1,13 @@
 -- Allocated GPUs, CPU cores and memory per day (openb pods)
+-- caveat: openb.pods_are_not_all_load
 -- resolves_caveat: openb.count_gpu_pods
+-- resolves_caveat: openb.deletion_never_empty
 -- resolves_caveat: openb.gpu_milli_is_per_gpu
 -- resolves_caveat: openb.multigpu_demand_exceeds_capacity
+-- resolves_caveat: openb.node_lists_overlap
 -- resolves_caveat: openb.pending_has_no_schedule
 -- resolves_caveat: openb.pending_is_withdrawn
+-- resolves_caveat: openb.times_from_first_pod
 -- chart: line x=day y=mean_held_gpus yname=mean_allocated_gpus partial=last title=Allocated GPUs per day (openb pods)
 -- column: day: Day of 86,400 s on the clock of the pod list, counted from 0
 create or replace macro openb.use_by_day(

@@ -1,5 +1,7 @@
 -- Queueing delay (openb pods)
 -- caveat: openb.pending_has_no_schedule
+-- resolves_caveat: openb.count_gpu_pods
+-- resolves_caveat: openb.times_from_first_pod
 -- column: pods: Pods that were scheduled
 create or replace macro openb.waits(in_variant varchar := 'default', gpu_only boolean := true) as table
 select

@@ -1,5 +1,6 @@
 -- Run time on shared against unshared GPUs (PAI workers)
 -- caveat: pai.gpu_type_is_assigned
+-- resolves_caveat: pai.gpu_type_null
 -- chart: box x=gpu_type y=slowdown yname=run_time_on_shared_over_unshared_GPUs note=Ratio of median run times per group of recurring jobs, role and GPU type. Above 1: slower on shared GPUs.
 -- column: workers: Workers that terminated, with a known GPU and run time
 -- column: sharing_workers: Workers that started on a GPU on which a worker of another job with a sensor row ran

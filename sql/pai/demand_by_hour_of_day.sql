@@ -1,4 +1,6 @@
 -- Requested resources by hour of day (running PAI instances)
+-- resolves_caveat: pai.notebook_week_starts_later
+-- resolves_caveat: pai.shifted_clock
 -- chart: line x=hour_of_day y=mean_requested_gpus title=Requested GPUs by hour of day (running PAI instances)
 create or replace macro pai.demand_by_hour_of_day(
     from_hour bigint := 568, to_hour bigint := 1743

@@ -6,6 +6,7 @@
 -- resolves_caveat: pai.plan_is_per_instance
 -- resolves_caveat: pai.shifted_clock
 -- resolves_caveat: pai.status_mix_drifts
+-- resolves_caveat: pai.task_status_from_instances
 -- chart: bar x=part y=failed_pct xname=part_of_the_trace yname=failed_tasks_pct note=Parts follow each other in time and have equally many tasks.
 -- column: tasks: Tasks that started in the part
 create or replace macro pai.failures_over_time(

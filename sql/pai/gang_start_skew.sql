@@ -1,6 +1,9 @@
 -- Start skew of gangs by number of instances (PAI tasks)
 -- resolves_caveat: pai.notebook_week_starts_later
+-- resolves_caveat: pai.plan_gpu_null_is_cpu_task
+-- resolves_caveat: pai.plan_is_per_instance
 -- resolves_caveat: pai.shifted_clock
+-- resolves_caveat: pai.worker_name_repeats
 -- chart: bar x=gang_band y=p90_skew_s xname=instances_of_the_task yname=p90_start_skew_s title=90th percentile of the start skew by instances (PAI tasks)
 -- column: gang_band: Instances that a task of the band launches
 -- column: covered_pct: Share of the tasks of which every instance appears exactly once, with a start

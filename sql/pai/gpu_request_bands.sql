@@ -4,6 +4,7 @@
 -- resolves_caveat: pai.plan_gpu_null_is_cpu_task
 -- resolves_caveat: pai.plan_is_per_instance
 -- resolves_caveat: pai.status_mix_drifts
+-- resolves_caveat: pai.task_status_from_instances
 -- chart: bar x=band xname=requested_share_of_a_GPU y=share_pct yname=tasks_pct
 -- column: tasks: GPU tasks of the band
 create or replace macro pai.gpu_request_bands(

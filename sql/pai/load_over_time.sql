@@ -1,10 +1,13 @@
 -- GPU demand, allocation, queueing delay per day (PAI tasks)
--- caveat: pai.shifted_clock
--- caveat: pai.sentinel_zero_start
 -- caveat: pai.gpu_type_is_assigned
 -- caveat: pai.gpu_type_null
 -- caveat: pai.plan_is_per_instance
+-- caveat: pai.sentinel_zero_start
+-- caveat: pai.shifted_clock
 -- caveat: pai.tasks_without_instances
+-- resolves_caveat: pai.gpu_type_null
+-- resolves_caveat: pai.plan_gpu_null_is_cpu_task
+-- resolves_caveat: pai.plan_is_per_instance
 -- chart: line x=period_start_s y=held_gpus partial=first,last rule=capacity_gpus facet=gpu_type title=Allocated GPUs over time by GPU type (PAI tasks)
 -- column: unended_instances: GPU instances that started in the period without an end, left out of the GPUs held
 -- column: tasks: GPU tasks submitted in the period

@@ -1,5 +1,6 @@
 -- Requested CPU, GPU and memory percentiles (PAI tasks)
 -- resolves_caveat: pai.job_means_task_elsewhere
+-- resolves_caveat: pai.plan_gpu_null_is_cpu_task
 create or replace macro pai.request_percentiles(
     -- percentile to report in addition to the median [0 to 100]
     at_pct double := 95

@@ -1,6 +1,11 @@
 -- Requested and assigned GPU types (PAI tasks)
 -- caveat: pai.gpu_type_is_assigned
+-- resolves_caveat: pai.cpu_machines_in_spec
+-- resolves_caveat: pai.gpu_counts_are_fractions
 -- resolves_caveat: pai.gpu_sharing_needs_device
+-- resolves_caveat: pai.plan_gpu_null_is_cpu_task
+-- resolves_caveat: pai.plan_is_per_instance
+-- resolves_caveat: pai.tasks_without_instances
 -- chart: stack x=requested_gpu_type y=instances_pct color=machine_gpu_type count=instances title=Requested and assigned GPU types (PAI instances)
 -- column: instances: Launches of instances of the tasks
 -- column: tasks: Tasks with an instance on machines of the type, or without an instance

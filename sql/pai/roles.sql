@@ -1,7 +1,9 @@
 -- Requests, queueing delay and GPU-hours by role (PAI tasks)
--- caveat: pai.plan_is_per_instance
 -- caveat: pai.plan_gpu_null_is_cpu_task
+-- caveat: pai.plan_is_per_instance
 -- caveat: pai.shifted_clock
+-- resolves_caveat: pai.plan_gpu_null_is_cpu_task
+-- resolves_caveat: pai.plan_is_per_instance
 -- chart: bar x=task_name y=held_gpu_h title=GPU-hours by role (PAI tasks)
 -- column: instances: Instances that the tasks of the role launch
 -- column: tasks: Tasks of the role, with a GPU or without

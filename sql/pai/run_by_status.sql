@@ -1,5 +1,8 @@
 -- Run time and GPU-hours by final status (PAI tasks)
 -- caveat: pai.plan_is_per_instance
+-- resolves_caveat: pai.plan_gpu_null_is_cpu_task
+-- resolves_caveat: pai.plan_is_per_instance
+-- resolves_caveat: pai.status_mix_drifts
 -- chart: bar x=status y=median_run_s title=Median run time by final status (PAI tasks)
 -- column: tasks: Tasks of the status, or its GPU tasks with gpu_only
 create or replace macro pai.run_by_status(gpu_only boolean := true) as table

@@ -1,5 +1,6 @@
 -- Requested share of each resource (PAI machines)
 -- caveat: pai.plan_is_per_instance
+-- resolves_caveat: pai.notebook_week_starts_later
 -- chart: bar x=resource y=mean_held_pct yname=mean_requested_capacity_pct title=Mean requested share of the capacity by resource (PAI machines)
 -- column: hours: Hours from the first start of an instance to the last end
 -- column: mean_held_pct: Requests of running instances in percent of the capacity, mean over the hours

@@ -1,4 +1,5 @@
 -- GPUs saved by sharing (PAI instances)
+-- resolves_caveat: pai.notebook_week_starts_later
 create or replace macro pai.sharing_savings(from_hour bigint := 0, to_hour bigint := 100000) as table
 with savings as (
     select

@@ -3,6 +3,7 @@
 -- resolves_caveat: pai.job_means_task_elsewhere
 -- resolves_caveat: pai.plan_gpu_null_is_cpu_task
 -- resolves_caveat: pai.plan_is_per_instance
+-- resolves_caveat: pai.task_status_from_instances
 -- chart: bar x=gpu_type y=share_pct yname=tasks_pct title=Share of tasks by GPU type (PAI tasks)
 -- column: tasks: Tasks to which the type was assigned
 create or replace macro pai.tasks_by_gpu_type(gpu_only boolean := true) as table

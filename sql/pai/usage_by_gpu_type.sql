@@ -1,5 +1,9 @@
 -- Used share of requested resources by GPU type (PAI workers)
 -- caveat: pai.gpu_type_is_assigned
+-- resolves_caveat: pai.gpu_type_null
+-- resolves_caveat: pai.gpu_use_over_100
+-- resolves_caveat: pai.memory_gb_looks_binary
+-- resolves_caveat: pai.use_is_absolute
 -- chart: bar x=gpu_type y=median_gpu_use_of_plan yname=median_used_share_of_requested_GPUs title=Used share of requested GPUs by GPU type (PAI workers)
 -- column: workers: Workers with sensor data
 create or replace macro pai.usage_by_gpu_type() as table

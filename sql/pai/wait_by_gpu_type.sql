@@ -1,6 +1,7 @@
 -- Queueing delay by GPU type (PAI tasks)
 -- caveat: pai.tasks_without_instances
 -- resolves_caveat: pai.gpu_counts_are_fractions
+-- resolves_caveat: pai.gpu_type_null
 -- resolves_caveat: pai.job_means_task_elsewhere
 -- resolves_caveat: pai.plan_gpu_null_is_cpu_task
 -- resolves_caveat: pai.plan_is_per_instance

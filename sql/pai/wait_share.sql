@@ -1,6 +1,7 @@
 -- Queueing delay as a share of turnaround time (PAI tasks)
 -- caveat: pai.tasks_without_instances
 -- resolves_caveat: pai.job_means_task_elsewhere
+-- resolves_caveat: pai.shifted_clock
 -- chart: bar x=run_class xname=run_time y=waited_over_pct yname=tasks_that_mostly_waited_pct title=Tasks that waited over half their turnaround (PAI tasks) note=Short tasks run for less time than the limit, long ones for at least as long.
 -- column: tasks: Tasks of the class
 -- column: never_started_tasks: Tasks without a launch or a launched instance, the same in each row

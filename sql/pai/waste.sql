@@ -1,4 +1,5 @@
 -- Requested but unused GPU-hours by owner (PAI GPU tasks)
+-- resolves_caveat: pai.gpu_type_null
 -- chart: bar x=class y=wasted_gpu_h xname={per}
 -- column: tasks: GPU tasks of the class
 -- column: held_gpu_h: GPU-hours held by the class

@@ -1,10 +1,12 @@
 -- GPU memory and network use (PAI GPU workers)
--- caveat: pai.sensor_covers_two_fifths
--- caveat: pai.sensor_is_lifetime_average
--- caveat: pai.network_units
--- caveat: pai.memory_gb_looks_binary
 -- caveat: pai.gpu_type_is_assigned
 -- caveat: pai.gpu_type_null
+-- caveat: pai.memory_gb_looks_binary
+-- caveat: pai.network_units
+-- caveat: pai.sensor_covers_two_fifths
+-- caveat: pai.sensor_is_lifetime_average
+-- resolves_caveat: pai.gpu_type_null
+-- resolves_caveat: pai.plan_gpu_null_is_cpu_task
 -- chart: bar x=class y=median_gpu_memory_gb xname={per} title=Median GPU memory in use (PAI GPU workers)
 -- column: class: GPU type or workload tag, NULL for workers without one
 create or replace macro pai.worker_memory_and_network(

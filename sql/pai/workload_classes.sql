@@ -1,5 +1,6 @@
 -- Run time, failures and GPU use by workload (PAI tasks)
 -- caveat: pai.status_mix_drifts
+-- resolves_caveat: pai.plan_gpu_null_is_cpu_task
 -- chart: bar x=workload y=held_gpu_h title=GPU-hours by workload (PAI tasks)
 -- column: tasks: Tasks of the workload, or its GPU tasks with gpu_only
 -- column: jobs: Jobs with a task of the workload

@@ -1,4 +1,5 @@
 -- Run time by final status (Philly jobs)
+-- resolves_caveat: philly.log_has_no_zone
 -- chart: box x=published_status y=run_s:log
 -- column: jobs: Jobs of the status whose run time is known
 create or replace macro philly.run_by_status() as table

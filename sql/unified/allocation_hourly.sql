@@ -1,4 +1,5 @@
 -- Held and queued GPUs per hour (GPU jobs per trace)
+-- resolves_caveat: openb.times_from_first_pod
 -- column: trace_cluster: Trace and cluster in one text
 -- chart: line x=hour_start_s y=held_gpus color=partition_name rule=capacity_gpus facet=trace+cluster partial=first,last title=Held GPUs per hour (GPU jobs per trace)
 create or replace macro unified.allocation_hourly(

@@ -1,4 +1,10 @@
 -- Requested CPU cores per GPU (GPU jobs per trace)
+-- resolves_caveat: acme.cpu_jobs_included
+-- resolves_caveat: acme.kalos_looks_idle
+-- resolves_caveat: helios.gpus_change_daily
+-- resolves_caveat: helios.most_jobs_have_no_gpu
+-- resolves_caveat: itp.capacity_not_published
+-- resolves_caveat: openb.pods_are_not_all_load
 -- chart: box x=trace y=cpus_per_gpu title=Requested CPU cores per GPU (GPU jobs per trace)
 -- column: jobs: GPU jobs of the trace
 -- column: covered_pct: Share of the GPU jobs whose requested CPU cores are known

@@ -1,4 +1,16 @@
 -- Run time prediction error by predictor (all traces)
+-- resolves_caveat: acme.cpu_jobs_included
+-- resolves_caveat: asi.lives_in_whole_hours
+-- resolves_caveat: asi.workloads_are_missing
+-- resolves_caveat: helios.most_jobs_have_no_gpu
+-- resolves_caveat: itp.num_gpu_requested_or_used
+-- resolves_caveat: openb.times_from_first_pod
+-- resolves_caveat: pai.empty_start_is_waiting
+-- resolves_caveat: pai.gpu_counts_are_fractions
+-- resolves_caveat: pai.shifted_clock
+-- resolves_caveat: philly.gpus_are_those_used
+-- resolves_caveat: philly.log_has_no_zone
+-- resolves_caveat: spot.request_is_per_worker
 -- engine: duckdb (a parameter bounds a window, and asof joins: other engines accept neither)
 -- chart: point x=trace y=median_error color=predictor yname=median_relative_error note=Predictor: last or median run time of earlier jobs of the same user, group or trace. Relative error: its distance from the run time over the run time.
 -- column: predictor: Last or median run time of the same user, group or trace: last of user, median of user, and so on

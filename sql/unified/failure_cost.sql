@@ -1,4 +1,7 @@
 -- GPU-hours by outcome and job size (all traces)
+-- resolves_caveat: acme.cpu_jobs_included
+-- resolves_caveat: acme.types_differ_by_cluster
+-- resolves_caveat: helios.most_jobs_have_no_gpu
 -- column: workload: Workload tag, NULL without by_workload and for jobs without one
 create or replace macro unified.failure_cost(
     in_trace varchar := null,

@@ -1,4 +1,11 @@
 -- Failures after the owner's last job (GPU jobs per trace)
+-- resolves_caveat: acme.cpu_jobs_included
+-- resolves_caveat: asi.pods_not_jobs
+-- resolves_caveat: asi.workloads_are_missing
+-- resolves_caveat: helios.most_jobs_have_no_gpu
+-- resolves_caveat: pai.gpu_counts_are_fractions
+-- resolves_caveat: pai.shifted_clock
+-- resolves_caveat: philly.log_has_no_zone
 -- chart: bar x=trace y=failed_pct color=previous_outcome band=low_pct,high_pct interval=jackknife yname=failed_jobs_pct title=Share of jobs that fail by outcome of the previous job (GPU jobs per trace)
 -- column: jobs: Jobs whose owner's previous job had this outcome
 -- column: low_pct: Lower bound of the 95 % confidence interval of failed_pct

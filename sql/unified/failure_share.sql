@@ -1,4 +1,18 @@
 -- Share of failed jobs and GPU-hours (all traces)
+-- resolves_caveat: acme.cpu_jobs_included
+-- resolves_caveat: dlrm.services_not_jobs
+-- resolves_caveat: helios.most_jobs_have_no_gpu
+-- resolves_caveat: itp.min_duration_600
+-- resolves_caveat: itp.num_gpu_requested_or_used
+-- resolves_caveat: openb.deletion_never_empty
+-- resolves_caveat: openb.times_from_first_pod
+-- resolves_caveat: pai.empty_start_is_waiting
+-- resolves_caveat: pai.gpu_counts_are_fractions
+-- resolves_caveat: pai.shifted_clock
+-- resolves_caveat: philly.log_has_no_zone
+-- resolves_caveat: spot.durations_are_cut_off
+-- resolves_caveat: spot.no_start
+-- resolves_caveat: spot.request_is_per_worker
 -- chart: bar x=trace+cluster y=failed_of_all_pct color=trace band=low_failed_of_all_pct,high_failed_of_all_pct interval=jackknife xname=cluster yname=failed_jobs_pct title=Share of failed jobs by cluster (all traces)
 create or replace macro unified.failure_share(
     gpu_only boolean := true,

@@ -1,4 +1,11 @@
 -- Failures by run time until the failure (GPU jobs per trace)
+-- resolves_caveat: acme.cpu_jobs_included
+-- resolves_caveat: asi.pods_not_jobs
+-- resolves_caveat: asi.standby_counts_twice
+-- resolves_caveat: helios.most_jobs_have_no_gpu
+-- resolves_caveat: openb.deletion_never_empty
+-- resolves_caveat: pai.gpu_counts_are_fractions
+-- resolves_caveat: pai.status_mix_drifts
 -- chart: bar x=within_s y=failed_within_pct color=trace xname=ended_within_s yname=failures_pct note=Share of the failed jobs whose run time is known. title=Share of failures within 1, 10 and 60 minutes (GPU jobs per trace)
 -- column: covered_pct: Share of the failed jobs whose run time is known
 -- column: within_s: Longest run time of a failed job that counts

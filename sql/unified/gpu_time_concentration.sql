@@ -1,4 +1,12 @@
 -- GPU-hour share of the largest jobs (all traces)
+-- resolves_caveat: acme.cpu_jobs_included
+-- resolves_caveat: helios.most_jobs_have_no_gpu
+-- resolves_caveat: openb.deletion_never_empty
+-- resolves_caveat: openb.times_from_first_pod
+-- resolves_caveat: pai.empty_start_is_waiting
+-- resolves_caveat: pai.gpu_counts_are_fractions
+-- resolves_caveat: pai.shifted_clock
+-- resolves_caveat: philly.log_has_no_zone
 -- chart: lorenz x=heaviest_pct y=top_gpu_time_pct color=trace with=every_pct xname=largest_jobs_pct yname=gpu_h_pct note=Largest: GPU jobs that held the most GPU-hours. title=GPU-hour share of the largest jobs (GPU jobs per trace)
 -- column: heaviest_pct: Percentage of GPU jobs that count as the largest
 -- column: top_gpu_time_pct: Share of the GPU-hours held by the largest jobs

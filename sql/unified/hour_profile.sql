@@ -1,4 +1,8 @@
 -- Job arrivals by hour of day (all traces)
+-- resolves_caveat: acme.cpu_jobs_included
+-- resolves_caveat: asi.pods_not_jobs
+-- resolves_caveat: helios.most_jobs_have_no_gpu
+-- resolves_caveat: pai.gpu_counts_are_fractions
 -- chart: line x=hour_of_day y=jobs_pct color=trace note=Time of day at the cluster. Traces without a known time zone are left out.
 -- column: jobs: Jobs submitted in that hour of the day; only GPU jobs if gpu_only is true
 create or replace macro unified.hour_profile(

@@ -1,4 +1,8 @@
 -- Free GPUs requested by waiting jobs (GPU jobs per trace)
+-- resolves_caveat: asi.lives_in_whole_hours
+-- resolves_caveat: asi.pods_not_jobs
+-- resolves_caveat: asi.standby_counts_twice
+-- resolves_caveat: openb.times_from_first_pod
 -- column: trace_cluster: Trace and cluster in one text
 -- chart: line x=hour_start_s y=idle_while_queued_gpus facet=trace+cluster partial=first,last yname=free_gpus_that_waiting_jobs_request note=The smaller of free GPUs and GPUs that waiting jobs request, mean per hour; whether they fit is not checked.
 -- column: free_gpus: GPUs of the capacity that no job holds

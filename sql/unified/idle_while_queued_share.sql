@@ -1,4 +1,11 @@
 -- Share of GPUs free while jobs queue (GPU jobs per trace)
+-- resolves_caveat: asi.lives_in_whole_hours
+-- resolves_caveat: asi.pods_not_jobs
+-- resolves_caveat: asi.standby_counts_twice
+-- resolves_caveat: openb.times_from_first_pod
+-- resolves_caveat: pai.job_means_task_elsewhere
+-- resolves_caveat: pai.shifted_clock
+-- resolves_caveat: philly.log_has_no_zone
 -- chart: bar x=trace+cluster y=hours_with_both_pct color=trace xname=cluster yname=hours_with_a_free_gpu_that_a_job_waits_for_pct title=Hours with a free GPU that a job waits for (GPU jobs per trace)
 -- column: hours: Hours with a known capacity and a known queue
 -- column: hours_with_both: Hours in which at least one GPU, in the mean over the hour, is free and requested by a waiting job

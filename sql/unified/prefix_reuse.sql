@@ -1,4 +1,8 @@
 -- Prefix reuse by workload (LLM requests of all traces)
+-- resolves_caveat: azure_llm.sample_of_an_hour
+-- resolves_caveat: burstgpt.ramp_up
+-- resolves_caveat: genai.request_clock_is_shifted
+-- resolves_caveat: mooncake.arrivals_on_a_grid
 -- chart: bar x=workload y=reuse_pct color=trace yname=reused_blocks_pct note=An unlimited cache, empty at first. Traces without prefix blocks are left out.
 -- column: requests: Requests whose prefix blocks the trace publishes
 -- column: reused_blocks: Accesses to a block that the cache contains

@@ -1,4 +1,8 @@
 -- Request arrivals over time (requests of all traces)
+-- resolves_caveat: azure_llm.no_end_of_a_request
+-- resolves_caveat: burstgpt.failed_requests
+-- resolves_caveat: genai.request_clock_is_shifted
+-- resolves_caveat: mooncake.arrivals_on_a_grid
 -- chart: line x=window_start_s y=requests_per_s facet=trace+workload partial=first,last
 -- column: requests: Requests that arrive in the window
 -- column: input_tokens: Tokens of the prompts that arrive in the window

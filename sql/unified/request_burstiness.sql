@@ -1,4 +1,5 @@
 -- Burstiness of arrivals by workload (requests of all traces)
+-- resolves_caveat: genai.request_clock_is_shifted
 -- chart: point x=trace+workload y=dispersion:log color=trace xname=workload yname=variance_over_mean_of_requests_per_window note=1 is that of a Poisson process; higher is burstier.
 -- column: mean_gap_s: Mean gap between consecutive arrivals
 -- column: dispersion: Variance of the requests per complete window over their mean

@@ -1,4 +1,11 @@
 -- Requests and tokens by workload (requests of all traces)
+-- resolves_caveat: burstgpt.ramp_up
+-- resolves_caveat: genai.request_clock_is_shifted
+-- resolves_caveat: mooncake.arrivals_on_a_grid
+-- resolves_caveat: mooncake.generated_arrivals
+-- resolves_caveat: mooncake.published_hit_rates
+-- resolves_caveat: qwen.blocks_of_content
+-- resolves_caveat: qwen.reuse_begins_at_0
 -- chart: point x=mean_input_tokens:log y=mean_output_tokens:log color=workload yname=mean_output_tokens xname=mean_input_tokens title=Mean input and output tokens by workload (requests of all traces)
 create or replace macro unified.request_summary(
     -- [list of unified.requests.trace]

@@ -1,4 +1,6 @@
 -- Estimated requests in flight (LLM requests of all traces)
+-- resolves_caveat: burstgpt.failed_requests
+-- resolves_caveat: mooncake.arrivals_on_a_grid
 -- chart: line x=window_start_s y=requests_in_flight facet=trace+workload partial=first,last
 create or replace macro unified.requests_in_flight(
     -- [list of unified.requests.trace]

@@ -1,4 +1,6 @@
 -- Run time, queueing delay, failures by job size (all traces)
+-- resolves_caveat: acme.cpu_jobs_included
+-- resolves_caveat: helios.most_jobs_have_no_gpu
 -- chart: point x=size_band y=median_run_s:log color=trace xname=requested_gpus note=Median of the jobs whose whole run was seen; jobs that were cut off are left out. title=Median run time of finished jobs by size (all traces)
 -- column: median_run_s: Median of finished jobs, whose whole run was seen, covered_pct percent of all: too low below 100; unified.run_cdf has the Kaplan-Meier median of started jobs
 -- column: median_wait_s: Median of started jobs; unified.wait_cdf has the Kaplan-Meier median of all jobs

@@ -1,5 +1,13 @@
 -- Run time distribution by trace (GPU jobs of all traces)
+-- resolves_caveat: acme.cpu_jobs_included
+-- resolves_caveat: dlrm.times_are_cut_off
+-- resolves_caveat: helios.most_jobs_have_no_gpu
+-- resolves_caveat: itp.num_gpu_requested_or_used
 -- resolves_caveat: openb.deletion_never_empty
+-- resolves_caveat: pai.gpu_counts_are_fractions
+-- resolves_caveat: philly.gpus_are_those_used
+-- resolves_caveat: spot.no_start
+-- resolves_caveat: spot.request_is_per_worker
 -- column: jobs: Started GPU jobs that were observed for at least min_run_s
 -- column: percentile: Kaplan-Meier estimate of the percentage of run times that do not exceed run_s
 -- column: run_s: Run time that this percentage of the started jobs does not exceed: at 50, their Kaplan-Meier median

@@ -1,4 +1,7 @@
 -- Job size distribution and GPU-hours by size (all traces)
+-- resolves_caveat: acme.cpu_jobs_included
+-- resolves_caveat: helios.most_jobs_have_no_gpu
+-- resolves_caveat: openb.deletion_never_empty
 -- chart: step x=at_most_gpus:log y=jobs_pct color=trace with=every_value xname=requested_gpus note=Jobs with GPUs only. title=Job size distribution (GPU jobs of all traces)
 create or replace macro unified.size_cdf(
     every_value boolean := false, in_trace varchar := null

@@ -1,4 +1,7 @@
 -- Rank correlation with job size (GPU jobs of all traces)
+-- resolves_caveat: acme.cpu_jobs_included
+-- resolves_caveat: helios.most_jobs_have_no_gpu
+-- resolves_caveat: spot.no_start
 -- chart: point x=measure y=rank_correlation color=trace xname=correlated_quantity yname=rank_correlation_with_the_job_size note=Spearman: 1 if larger jobs always have larger values, 0 if size has no effect. A quantity without a mark is not recorded, or all jobs of the trace have one size.
 -- column: measure: Quantity correlated with the size of the job: run time, queueing delay or failed
 -- column: jobs: GPU jobs that have the measure

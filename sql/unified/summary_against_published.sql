@@ -1,6 +1,12 @@
 -- Published and measured workload summary (all traces)
 -- caveat: acme.kalos_duration_includes_queue
 -- caveat: acme.summary_is_rounded
+-- resolves_caveat: acme.summary_pai_counts_tasks
+-- resolves_caveat: asi.delays_below_a_day
+-- resolves_caveat: asi.pods_not_jobs
+-- resolves_caveat: pai.gpu_counts_are_fractions
+-- resolves_caveat: pai.job_means_task_elsewhere
+-- resolves_caveat: pai.plan_is_per_instance
 -- chart: point x=published:log y=measured:log color=trace rule=published note=A point is a quantity of a cluster, in its own unit.
 create or replace macro unified.summary_against_published(in_trace varchar := null) as table
 with measures as (

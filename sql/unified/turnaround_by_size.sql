@@ -1,4 +1,6 @@
 -- Turnaround and bounded slowdown by size (GPU jobs per trace)
+-- resolves_caveat: acme.cpu_jobs_included
+-- resolves_caveat: helios.most_jobs_have_no_gpu
 -- chart: point x=trace y=p90_bounded_slowdown least=1 color=size_band note=Colours: bands of requested GPUs. Slowdown: turnaround over run time (of at least {bound_s} s); 1 is no wait. Traces without recorded waits have no marks. title=90th percentile of bounded slowdown by size (all traces)
 -- column: jobs: GPU jobs of the band, in traces where some turnaround is known
 -- column: covered_pct: Share of the jobs whose queueing delay and run time are both known

@@ -1,4 +1,11 @@
 -- GPU-hour share of the heaviest users (all traces)
+-- resolves_caveat: acme.cpu_jobs_included
+-- resolves_caveat: asi.pods_not_jobs
+-- resolves_caveat: asi.standby_counts_twice
+-- resolves_caveat: helios.most_jobs_have_no_gpu
+-- resolves_caveat: pai.gpu_counts_are_fractions
+-- resolves_caveat: pai.job_means_task_elsewhere
+-- resolves_caveat: philly.gpus_are_those_used
 -- chart: lorenz x=heaviest_pct y=top_gpu_time_pct color=trace with=every_pct xname=heaviest_users_pct yname=gpu_h_pct note=Traces without users are left out.
 -- column: top_gpu_time_pct: Share of the GPU-hours held by the heaviest users
 create or replace macro unified.user_concentration(

@@ -1,4 +1,11 @@
 -- GPU utilisation by outcome (GPU jobs of two traces)
+-- resolves_caveat: acme.cpu_jobs_included
+-- resolves_caveat: acme.failure_needs_a_rule
+-- resolves_caveat: asi.pods_not_jobs
+-- resolves_caveat: asi.standby_counts_twice
+-- resolves_caveat: helios.most_jobs_have_no_gpu
+-- resolves_caveat: pai.gpu_counts_are_fractions
+-- resolves_caveat: pai.status_mix_drifts
 -- chart: bar x=trace+status y=mean_gpu_pct color=trace xname=trace_and_status yname=mean_gpu_utilisation_pct
 -- column: jobs: GPU jobs of the outcome
 -- column: measured_jobs: GPU jobs of the outcome with a measured utilisation

@@ -1,4 +1,15 @@
 -- Queueing delay by load at submission (GPU jobs per trace)
+-- resolves_caveat: acme.cpu_jobs_included
+-- resolves_caveat: asi.delays_below_a_day
+-- resolves_caveat: asi.lives_in_whole_hours
+-- resolves_caveat: asi.pods_not_jobs
+-- resolves_caveat: asi.standby_counts_twice
+-- resolves_caveat: helios.most_jobs_have_no_gpu
+-- resolves_caveat: openb.pending_has_no_schedule
+-- resolves_caveat: openb.times_from_first_pod
+-- resolves_caveat: pai.gpu_counts_are_fractions
+-- resolves_caveat: pai.shifted_clock
+-- resolves_caveat: philly.log_has_no_zone
 -- chart: line x=load_band_start_pct y=immediate_pct color=cluster facet=trace yname=jobs_that_start_within_a_minute_pct xname=load_at_submission_pct note=Bands of ten percent of the held GPUs in the hour before. Traces without waits or a capacity are left out. title=Jobs that start within a minute by load at submission (all traces)
 -- column: jobs: Jobs with a known load at submission that were observed to wait
 -- column: load_band_start_pct: Start of a band of ten percent of the load at submission, 100 for a full cluster

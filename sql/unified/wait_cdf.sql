@@ -1,4 +1,11 @@
 -- Queueing delay distribution by size (GPU jobs per trace)
+-- resolves_caveat: acme.cpu_jobs_included
+-- resolves_caveat: dlrm.services_not_jobs
+-- resolves_caveat: helios.most_jobs_have_no_gpu
+-- resolves_caveat: openb.pending_has_no_schedule
+-- resolves_caveat: openb.times_from_first_pod
+-- resolves_caveat: pai.shifted_clock
+-- resolves_caveat: philly.log_has_no_zone
 -- chart: step x=wait_s:log y=percentile color=size_band facet=trace band=low_pct,high_pct interval=greenwood with=every_value yname=jobs_pct note=Kaplan-Meier: jobs that never started count as waiting longer than observed. Where a curve ends below 100 %, longer delays are unknown.
 -- column: jobs: GPU jobs of the band that were observed to wait
 -- column: percentile: Kaplan-Meier estimate of the percentage of the jobs whose queueing delay does not exceed wait_s

@@ -1,4 +1,8 @@
 -- Job arrivals by day of the week (all traces)
+-- resolves_caveat: acme.cpu_jobs_included
+-- resolves_caveat: asi.pods_not_jobs
+-- resolves_caveat: helios.most_jobs_have_no_gpu
+-- resolves_caveat: pai.gpu_counts_are_fractions
 -- chart: line x=weekday y=jobs_per_day color=trace note=Traces without a known time zone are left out.
 -- column: jobs: Jobs submitted on that day of the week; only GPU jobs if gpu_only is true
 create or replace macro unified.weekday_profile(

@@ -1,5 +1,7 @@
 -- Epochs to target by batch size (Zeus runs)
 -- caveat: zeus.target_scales_differ
+-- resolves_caveat: zeus.default_batch_is_capped
+-- resolves_caveat: zeus.librispeech_default_differs
 -- chart: line x=batch_size:log y=mean_reached_epochs yname=mean_epochs_to_target color=optimizer facet=target_metric count=runs note=Mean of the runs that reached the target.
 create or replace macro zeus.epochs_by_batch_size(
     of_dataset varchar := 'librispeech',

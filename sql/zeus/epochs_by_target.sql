@@ -1,4 +1,5 @@
 -- Epochs to target by target metric (Zeus runs)
+-- resolves_caveat: zeus.librispeech_lower_is_better
 -- resolves_caveat: zeus.not_jobs
 -- resolves_caveat: zeus.target_decides_optimum
 -- resolves_caveat: zeus.train_has_no_gpu

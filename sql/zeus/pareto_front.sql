@@ -1,4 +1,5 @@
 -- Time and energy Pareto front (Zeus configurations)
+-- resolves_caveat: zeus.librispeech_default_differs
 -- chart: pareto x=time_to_accuracy_s:log y=energy_to_accuracy_j:log color=is_pareto label=batch_size,power_limit_w note=Configurations in which every run reached the publisher's default target.
 create or replace macro zeus.pareto_front(
     on_gpu varchar := 'v100', of_dataset varchar := 'librispeech'

@@ -1,6 +1,9 @@
 -- Energy and time per epoch by power limit (Zeus profiles)
 -- resolves_caveat: zeus.configurations_differ
+-- resolves_caveat: zeus.default_batch_is_capped
 -- resolves_caveat: zeus.join_multiplies
+-- resolves_caveat: zeus.librispeech_lower_is_better
+-- resolves_caveat: zeus.max_power_differs
 -- resolves_caveat: zeus.not_jobs
 -- resolves_caveat: zeus.v100_adam_rows
 -- chart: line x=power_limit_w y=energy_per_epoch_j color=optimizer facet=batch_size title=Energy per epoch by power limit (Zeus profiles)

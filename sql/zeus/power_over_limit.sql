@@ -1,6 +1,7 @@
 -- Average power above the power limit by GPU (Zeus profiles)
 -- resolves_caveat: zeus.max_power_differs
 -- resolves_caveat: zeus.not_jobs
+-- resolves_caveat: zeus.power_above_limit
 -- resolves_caveat: zeus.ragged_power_grid
 -- column: rows_over_pct: Share of the profiles whose average power is above the limit
 create or replace macro zeus.power_over_limit() as table

@@ -1,8 +1,11 @@
 -- Spread of epochs, time and energy to target (Zeus runs)
 -- caveat: zeus.train_has_no_gpu
 -- resolves_caveat: zeus.join_multiplies
+-- resolves_caveat: zeus.librispeech_default_differs
+-- resolves_caveat: zeus.max_power_differs
 -- resolves_caveat: zeus.not_jobs
 -- resolves_caveat: zeus.power_above_limit
+-- resolves_caveat: zeus.ragged_power_grid
 -- resolves_caveat: zeus.v100_adam_rows
 -- chart: point x=batch_size:log y=cv_reached_epochs color=dataset count=runs yname=coefficient_of_variation_of_the_epochs title=Spread of epochs to target by batch size (Zeus runs) note=Runs that reached the publisher's default target. 0: all runs took equally many epochs.
 create or replace macro zeus.run_spread(

@@ -5,6 +5,7 @@
 -- resolves_caveat: zeus.librispeech_lower_is_better
 -- resolves_caveat: zeus.not_jobs
 -- resolves_caveat: zeus.target_decides_optimum
+-- resolves_caveat: zeus.target_never_reached
 -- resolves_caveat: zeus.target_scales_differ
 -- resolves_caveat: zeus.train_has_no_gpu
 create or replace macro zeus.train_coverage(

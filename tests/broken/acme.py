@@ -39,7 +39,7 @@ CHANGES: Changes = [
     ("acme.gpu_metric.memory", {"metric": "'FB_FREE'", "value": "81921"}),
     ("acme.gpu_metric.xid", {"metric": "'XID_ERRORS'", "value": "43.5"}),
     ("acme.node_metric.memory", {"metric": "'NODE_MEMORY_UTILIZATION'", "value": "100.5"}),
-    ("acme.node_metric.processors", {"metric": "'NODE_CPU_UTILIZATION'", "value": "1.5"}),
+    ("acme.node_metric.processors", {"metric": "'NODE_CPU_UTILIZATION'", "value": "100.5"}),
     ("acme.server_power.one_memory", {"MEM_Power": "1", "Memory_Power": "1"}),
     ("acme.server_power.memory_recorded", {"MEM_Power": "null", "Memory_Power": "null"}),
 ]

@@ -234,8 +234,8 @@ MISTAKES = [
     ),
     (
         "resolved caveat",
-        "resolves itp.no_wait, which no view that it reads has",
-        of_view("-- caveat: itp.no_wait: job_id", "-- resolves_caveat: itp.no_wait"),
+        "resolves itp.deadline_synthetic, which no column that it reads has",
+        of_view("-- caveat: itp.no_wait: job_id", "-- resolves_caveat: itp.deadline_synthetic"),
     ),
     (
         "resolved caveat",

@@ -1,7 +1,6 @@
 -- GPUs and nodes of Acme's clusters, as the paper counts them.
 -- grain: one row per cluster
 -- source: the paper on AcmeTrace (NSDI 2024): 8 GPUs a node
--- caveat: acme.capacity_from_paper
 -- caveat: acme.kalos_looks_idle: gpus
 create or replace view acme.cluster_capacity_v1 as
 select

@@ -1,9 +1,10 @@
 -- Daily totals of Acme's GPUs and nodes, in the metrics that compare days and nodes.
 -- grain: one row per (cluster, metric, node, gpu, day) in which the GPU or node was listed; metrics of GPU utilisation and of InfiniBand
 -- source: README of AcmeTrace, Resource Utilization
--- caveat: acme.telemetry_units_by_convention: total max_value
--- caveat: acme.device_names_vary: node gpu
 -- caveat: acme.dram_active_one_row
+-- caveat: acme.telemetry_covers_part: day first_time last_time
+-- caveat: acme.telemetry_units_by_convention: total max_value
+-- resolves_caveat: acme.job_zones_differ
 -- materialize: parquet per partition
 create or replace view acme.device_daily_v1 as
 with listed as (

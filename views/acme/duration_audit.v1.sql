@@ -2,6 +2,8 @@
 -- grain: one row per (cluster, state) of acme.job_trace; a missing state is a row of its own
 -- source: README of AcmeTrace, job trace: notes 2 to 4, and its example rows, of which Kalos's break note 2
 -- caveat: acme.states_beyond_readme: state
+-- resolves_caveat: acme.cpu_jobs_included
+-- resolves_caveat: acme.failure_needs_a_rule
 create or replace view acme.duration_audit_v1 as
 select
     cluster,

@@ -1,8 +1,13 @@
 -- Acme jobs, with wait, run and GPU time computed from timestamps and as published.
 -- grain: one row per (cluster, job_id)
 -- source: README of AcmeTrace, job trace: notes 1 to 4
+-- caveat: acme.cpu_jobs_included
+-- caveat: acme.failure_needs_a_rule: state outcome
 -- caveat: acme.kalos_duration_includes_queue: published_queue_s published_duration_s published_gpu_s published_gpu_h duration_rule
--- caveat: acme.job_zones_differ: submit_time start_time end_time
+-- caveat: acme.paper_counts_more_jobs
+-- caveat: acme.states_beyond_readme: state
+-- caveat: acme.types_differ_by_cluster: workload_type
+-- resolves_caveat: acme.job_zones_differ
 create or replace view acme.job_v1 as
 with seconds as (
     select

@@ -1,8 +1,11 @@
 -- Jobs that ran while their cluster has telemetry, the only link between Acme's jobs and telemetry.
 -- grain: one row per cluster that has jobs or telemetry
 -- source: README of AcmeTrace, Job Trace and Resource Utilization
+-- caveat: acme.failure_needs_a_rule: failed_jobs failed_jobs_in_xid
 -- caveat: acme.no_nodes_on_jobs
+-- caveat: acme.paper_counts_more_jobs: jobs jobs_in_telemetry jobs_in_telemetry_pct failed_jobs
 -- caveat: acme.telemetry_covers_part: first_submit telemetry_first telemetry_last jobs_in_telemetry jobs_in_telemetry_pct failed_jobs_in_xid
+-- resolves_caveat: acme.job_zones_differ
 create or replace view acme.job_telemetry_overlap_v1 as
 with telemetry as (
     select

@@ -1,10 +1,10 @@
 -- Number of samples by value of each telemetry metric, values rounded to four significant digits (Acme).
 -- grain: one row per (cluster, metric, value)
 -- source: README of AcmeTrace, Resource Utilization
--- caveat: acme.telemetry_units_by_convention: value
 -- caveat: acme.dram_active_one_row
 -- caveat: acme.kalos_host_cpu_over_100: value
--- caveat: acme.node_memory_bad_columns
+-- caveat: acme.telemetry_units_by_convention: value
+-- caveat: acme.xid_is_a_latch: value samples
 -- materialize: parquet per partition
 create or replace view acme.metric_histogram_v2 as
 with samples as (

@@ -1,7 +1,9 @@
 -- Hourly mean power and energy of GPUs, over the time that samples cover (Acme).
 -- grain: one row per (cluster, hour) in which a GPU was listed
 -- source: README of AcmeTrace, Resource Utilization; POWER_USAGE of DCGM
--- caveat: acme.device_names_vary
+-- caveat: acme.telemetry_covers_part: hour covered_s energy_kwh
+-- caveat: acme.telemetry_units_by_convention: mean_power_w energy_kwh
+-- resolves_caveat: acme.job_zones_differ
 -- materialize: parquet per partition
 -- Differs from version 1 in the last digits only: its sums are exact, and so the same on every run.
 create or replace view acme.power_hourly_v2 as

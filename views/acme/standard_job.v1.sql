@@ -2,6 +2,9 @@
 -- grain: one row per (cluster, job_id)
 -- source: README of AcmeTrace, job trace
 -- caveat: acme.failure_needs_a_rule: status
+-- caveat: acme.paper_counts_more_jobs
+-- resolves_caveat: acme.failure_needs_a_rule
+-- resolves_caveat: acme.states_beyond_readme
 -- materialize: parquet by cluster, submit_s, job_id
 create or replace view acme.standard_job_v1 as
 -- Both clusters are in China, and Kalos's times are instants as well.

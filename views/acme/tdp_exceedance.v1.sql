@@ -2,6 +2,7 @@
 -- grain: one row per cluster
 -- source: Characterization of Large Language Model Development in the Datacenter (NSDI 2024): samples above 400 W
 -- caveat: acme.power_claim_not_reproduced
+-- caveat: acme.telemetry_units_by_convention: over_tdp_samples over_tdp_pct max_power_w
 -- materialize: parquet per partition
 create or replace view acme.tdp_exceedance_v1 as
 select

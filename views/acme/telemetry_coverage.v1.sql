@@ -4,6 +4,7 @@
 -- caveat: acme.capacity_from_paper
 -- caveat: acme.device_names_vary: unattributed_devices
 -- caveat: acme.dram_active_one_row
+-- caveat: acme.node_memory_bad_columns: unattributed_devices samples empty_samples
 -- caveat: acme.telemetry_covers_part: first_time last_time times median_gap_s max_gap_s
 -- materialize: parquet per partition
 create or replace view acme.telemetry_coverage_v1 as

@@ -1,7 +1,6 @@
 -- Cells and samples of each telemetry metric, by recorded time (Acme).
 -- grain: one row per (cluster, source_table, metric, time)
 -- source: README of AcmeTrace, Resource Utilization
--- caveat: acme.device_names_vary: device_cells device_samples
 -- caveat: acme.telemetry_covers_part: time
 -- materialize: parquet per partition by cluster, source_table, metric, time
 create or replace view acme.telemetry_time_v1 as

@@ -1,11 +1,11 @@
 -- Hourly utilisation of GPUs, GPU memory and node processors (Acme).
 -- grain: one row per (cluster, metric, hour) in which a GPU or node was listed
 -- source: README of AcmeTrace, Resource Utilization; data/generate_utilization_pkl.ipynb for the units
--- caveat: acme.telemetry_units_by_convention: devices samples empty_samples mean_pct max_pct zero_pct
--- caveat: acme.device_names_vary
 -- caveat: acme.dram_active_one_row
--- caveat: acme.kalos_host_cpu_over_100: devices samples empty_samples mean_pct max_pct zero_pct
--- caveat: acme.node_memory_bad_columns
+-- caveat: acme.kalos_host_cpu_over_100: mean_pct max_pct
+-- caveat: acme.telemetry_covers_part: hour
+-- caveat: acme.telemetry_units_by_convention: devices samples empty_samples mean_pct max_pct zero_pct
+-- resolves_caveat: acme.job_zones_differ
 -- materialize: parquet per partition by cluster, metric, hour
 -- Differs from version 1 in the last digits only: its sums are exact, and so the same on every run.
 create or replace view acme.utilization_hourly_v2 as

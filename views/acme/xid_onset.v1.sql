@@ -1,7 +1,8 @@
 -- Onsets of XID error codes, per GPU (Acme).
 -- grain: one row per (cluster, node, gpu, onset_time)
 -- source: README of AcmeTrace, Resource Utilization; XID_ERRORS of DCGM, the last code until it is cleared
--- caveat: acme.xid_is_a_latch: xid
+-- caveat: acme.telemetry_covers_part
+-- resolves_caveat: acme.xid_is_a_latch
 -- materialize: parquet per partition
 create or replace view acme.xid_onset_v1 as
 -- Samples with an error code are rare. Other samples are neither grouped by device nor sorted.

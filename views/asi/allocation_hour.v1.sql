@@ -1,9 +1,11 @@
 -- GPU time held, and its use, by hour, place in the fleet and priority (ASI).
 -- grain: one row per (day, hour_of_day, shown_model, cluster, switch, priority)
 -- source: docs/schema.md and scripts of cluster-trace-gpu-v2026
--- caveat: asi.states_of_one_week: held_gpu_h standby_gpu_h measured_gpu_h busy_gpu_h
 -- caveat: asi.requested_is_not_used: held_gpu_h standby_gpu_h
+-- caveat: asi.states_of_one_week: held_gpu_h standby_gpu_h measured_gpu_h busy_gpu_h
 -- caveat: asi.undisclosed_models: shown_model
+-- resolves_caveat: asi.pods_without_gpu
+-- resolves_caveat: asi.standby_counts_twice
 -- materialize: parquet per partition
 create or replace view asi.allocation_hour_v1 as
 with pods as (

@@ -3,6 +3,7 @@
 -- source: docs/schema.md and scripts of cluster-trace-gpu-v2026
 -- caveat: asi.network_of_one_week
 -- caveat: asi.types_are_unknown: job_types
+-- resolves_caveat: asi.pods_without_gpu
 -- materialize: parquet per partition
 create or replace view asi.network_hour_v1 as
 with kinds as (

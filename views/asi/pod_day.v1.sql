@@ -1,12 +1,13 @@
 -- Pods on GPU servers by day: first and last hour, hours and GPU time (ASI).
 -- grain: one row per (day, pod_id, requested_gpus); requests of a pod do not change as a rule
 -- source: docs/schema.md of cluster-trace-gpu-v2026
--- caveat: asi.pods_without_gpu
 -- caveat: asi.delays_below_a_day: wait_s
--- caveat: asi.workloads_are_missing: workload_id
--- caveat: asi.types_are_unknown: job_type model_type
+-- caveat: asi.lives_in_whole_hours: first_hour last_hour hours
+-- caveat: asi.pods_without_gpu
 -- caveat: asi.requested_is_not_used: held_gpu_h
+-- caveat: asi.types_are_unknown: job_type model_type
 -- caveat: asi.undisclosed_models: gpu_model shown_model
+-- caveat: asi.workloads_are_missing: workload_id
 -- materialize: parquet per partition by requested_gpus, pod_id
 create or replace view asi.pod_day_v1 as
 select

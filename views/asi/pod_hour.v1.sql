@@ -1,14 +1,18 @@
 -- Pods on GPU servers by hour, with requests, GPU time held and utilisation (ASI).
 -- grain: one row per (day, hour_of_day, pod_id), except for a few repeated pods
 -- source: docs/schema.md and scripts of cluster-trace-gpu-v2026
--- caveat: asi.pods_without_gpu
--- caveat: asi.states_of_one_week: is_standby
 -- caveat: asi.delays_below_a_day: wait_s ready_wait_s
--- caveat: asi.workloads_are_missing: workload_id
--- caveat: asi.types_are_unknown: job_type model_type
--- caveat: asi.requested_is_not_used: held_gpu_h
--- caveat: asi.undisclosed_models: gpu_model shown_model
 -- caveat: asi.negative_memory_use: memory_pct
+-- caveat: asi.pods_not_jobs: pod_id
+-- caveat: asi.pods_without_gpu
+-- caveat: asi.requested_is_not_used: held_gpu_h
+-- caveat: asi.standby_counts_twice: held_gpu_h
+-- caveat: asi.states_of_one_week: is_standby
+-- caveat: asi.types_are_unknown: job_type model_type
+-- caveat: asi.undisclosed_models: gpu_model shown_model
+-- caveat: asi.workloads_are_missing: workload_id
+-- resolves_caveat: asi.unknown_delays
+-- resolves_caveat: asi.use_is_added_up
 create or replace view asi.pod_hour_v1 as
 select
     pod.day,

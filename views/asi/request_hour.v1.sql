@@ -2,6 +2,7 @@
 -- grain: one row per (day, hour_of_day, job_type, requested_gpus, requested_cpus)
 -- source: docs/schema.md of cluster-trace-gpu-v2026
 -- caveat: asi.types_are_unknown: job_type
+-- resolves_caveat: asi.pods_without_gpu
 -- materialize: parquet per partition
 create or replace view asi.request_hour_v1 as
 select

@@ -1,9 +1,12 @@
 -- GPU servers by hour, with the GPU time that pods of each priority held (ASI).
 -- grain: one row per (day, hour_of_day, server_id)
 -- source: docs/schema.md and scripts of cluster-trace-gpu-v2026
+-- caveat: asi.lp_counts_on_standby_first: idle_standby_gpu_h
 -- caveat: asi.states_of_one_week: hp_gpu_h hp_standby_gpu_h idle_standby_gpu_h active_gpu_h hp_standby_requested_gpus active_requested_gpus
 -- caveat: asi.switches_are_uneven: switch
 -- caveat: asi.undisclosed_models: gpu_model shown_model
+-- resolves_caveat: asi.pods_without_gpu
+-- resolves_caveat: asi.standby_counts_twice
 -- materialize: parquet per partition
 create or replace view asi.server_hour_v1 as
 with pods as (

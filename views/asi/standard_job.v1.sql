@@ -3,6 +3,10 @@
 -- source: docs/schema.md of cluster-trace-gpu-v2026
 -- caveat: asi.pods_not_jobs
 -- caveat: asi.standby_counts_twice: held_gpu_s
+-- resolves_caveat: asi.lives_in_whole_hours: allocated_gpus run_s observed_run_s
+-- resolves_caveat: asi.pods_without_gpu
+-- resolves_caveat: asi.requested_is_not_used
+-- resolves_caveat: asi.standby_counts_twice: run_s observed_run_s
 create or replace view asi.standard_job_v1 as
 -- A pod runs while it holds its GPUs.
 with lives as (

@@ -1,8 +1,9 @@
 -- Ready GPU pods by day, kind of job and use, in steps of three significant digits (ASI).
 -- grain: one row per (day, job_type, measure, value)
 -- source: scripts of cluster-trace-gpu-v2026
--- caveat: asi.types_are_unknown: job_type
 -- caveat: asi.negative_memory_use: value
+-- caveat: asi.types_are_unknown: job_type
+-- resolves_caveat: asi.pods_without_gpu
 -- materialize: parquet per partition
 create or replace view asi.utilization_day_v1 as
 with pods as (

@@ -2,6 +2,7 @@
 -- grain: one row per (day, hour_of_day, workload_id)
 -- source: scripts of cluster-trace-gpu-v2026
 -- caveat: asi.workloads_are_missing
+-- resolves_caveat: asi.pods_without_gpu
 -- materialize: parquet per partition
 create or replace view asi.workload_hour_v1 as
 select

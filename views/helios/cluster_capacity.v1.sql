@@ -3,6 +3,7 @@
 -- source: README of HeliosData, cluster_gpu_number.csv
 -- caveat: helios.gpus_change_daily: gpus
 -- caveat: helios.vc_names_are_shared: partition_name
+-- resolves_caveat: helios.total_is_a_column
 create or replace view helios.cluster_capacity_v1 as
 select
     cluster,

@@ -1,9 +1,10 @@
 -- Helios jobs in the standard format.
 -- grain: one row per (cluster, job_id)
 -- source: README of HeliosData, cluster_log.csv
--- caveat: helios.zone_is_assumed: submit_time submit_s end_s
--- caveat: helios.failed_is_a_class: status
+-- caveat: helios.most_jobs_have_no_gpu
 -- caveat: helios.vc_names_are_shared: partition_name
+-- caveat: helios.zone_is_assumed: submit_time
+-- resolves_caveat: helios.failed_is_a_class
 -- materialize: parquet by cluster, submit_s, job_id
 create or replace view helios.standard_job_v1 as
 -- Times are local times, so the offset to the local hour is 0.

@@ -1,9 +1,14 @@
 -- Offered load of each ITP cluster: jobs, GPU-hours, mean and peak GPUs, and simulated capacity.
 -- grain: one row per cluster
 -- source: README of microsoft/elasticflow-traces; the simulation scripts of pkusys/ElasticFlow for the capacities
+-- caveat: itp.capacity_not_published: offered_utilization exceeds_capacity
+-- caveat: itp.load_starts_empty: peak_offered_gpus peak_at_s exceeds_capacity
+-- caveat: itp.num_gpu_requested_or_used: gpu_h peak_offered_gpus mean_offered_gpus offered_utilization exceeds_capacity
 -- caveat: itp.offered_load_not_occupancy: gpu_h first_submit_s last_submit_s arrival_span_s last_end_s peak_offered_gpus peak_at_s mean_offered_gpus offered_utilization exceeds_capacity
--- caveat: itp.capacity_not_published: cluster
+-- caveat: itp.relative_clock: first_submit_s last_submit_s last_end_s peak_at_s
 -- caveat: itp.small_clusters: cluster
+-- resolves_caveat: itp.clusters_differ_in_kind
+-- resolves_caveat: itp.clusters_start_ragged
 create or replace view itp.cluster_load_v1 as
 with jobs as (
     select

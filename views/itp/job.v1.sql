@@ -1,8 +1,19 @@
 -- ITP jobs: run, GPUs, and how tight the generated deadline is.
 -- grain: one row per (cluster, job_id); the jobs of 195job, a selection from cluster02, are not repeated
 -- source: README of microsoft/elasticflow-traces; tightness as in its ElasticFlow simulation
+-- caveat: itp.clusters_differ_in_kind: requested_gpus
+-- caveat: itp.clusters_start_ragged: submit_s
 -- caveat: itp.deadline_synthetic: deadline_s slack_s tightness is_feasible_as_requested needed_speedup
--- caveat: itp.min_duration_600: run_s gpu_h iterations_per_s slack_s tightness is_feasible_as_requested needed_speedup
+-- caveat: itp.gpu_hours_are_concentrated: gpu_h
+-- caveat: itp.last_week_is_partial: submit_s
+-- caveat: itp.load_starts_empty: submit_s
+-- caveat: itp.min_duration_600: run_s gpu_h slack_s
+-- caveat: itp.no_wait: submit_s slack_s is_feasible_as_requested needed_speedup
+-- caveat: itp.num_gpu_requested_or_used: requested_gpus gpu_h
+-- caveat: itp.relative_clock: submit_s deadline_s
+-- caveat: itp.small_clusters: cluster
+-- caveat: itp.training_columns_synthetic: model_name batch_size num_iteration iterations_per_s
+-- resolves_caveat: itp.job_id_not_unique
 create or replace view itp.job_v1 as
 with generated as (
     select

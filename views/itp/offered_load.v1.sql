@@ -1,10 +1,14 @@
 -- GPUs that each ITP cluster's jobs would hold over time if every job started when it was submitted.
 -- grain: one row per (cluster, from_s), a second in which a job of the cluster starts or ends
 -- source: README of microsoft/elasticflow-traces: num_gpu over [submission_time, submission_time + duration)
--- caveat: itp.offered_load_not_occupancy: from_s to_s offered_gpus
--- caveat: itp.min_duration_600: from_s to_s
 -- caveat: itp.clusters_start_ragged: from_s to_s
--- caveat: itp.load_starts_empty: from_s to_s
+-- caveat: itp.last_week_is_partial: from_s to_s
+-- caveat: itp.load_starts_empty: offered_gpus jobs
+-- caveat: itp.num_gpu_requested_or_used: offered_gpus
+-- caveat: itp.offered_load_not_occupancy: from_s to_s offered_gpus
+-- caveat: itp.relative_clock: from_s to_s
+-- resolves_caveat: itp.clusters_differ_in_kind
+-- resolves_caveat: itp.min_duration_600
 create or replace view itp.offered_load_v1 as
 with edges as (
     select

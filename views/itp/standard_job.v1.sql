@@ -1,10 +1,17 @@
 -- ITP jobs in the standard format.
 -- grain: one row per (cluster, job_id)
 -- source: README of microsoft/elasticflow-traces
+-- caveat: itp.min_duration_600: run_s observed_run_s submit_s
 -- caveat: itp.no_wait: wait_s
 -- caveat: itp.num_gpu_requested_or_used: requested_gpus requested_gpus_per_instance allocated_gpus
 -- caveat: itp.training_columns_synthetic: workload
--- caveat: itp.min_duration_600: run_s observed_run_s
+-- resolves_caveat: itp.clusters_differ_in_kind
+-- resolves_caveat: itp.clusters_start_ragged
+-- resolves_caveat: itp.last_week_is_partial
+-- resolves_caveat: itp.load_starts_empty
+-- resolves_caveat: itp.no_wait
+-- resolves_caveat: itp.relative_clock
+-- resolves_caveat: itp.small_clusters
 create or replace view itp.standard_job_v1 as
 select
     cluster,

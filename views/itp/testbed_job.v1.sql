@@ -1,10 +1,13 @@
 -- Jobs of cluster02 that ElasticFlow ran on its testbed, with the model and deadline generated there (ITP).
 -- grain: one row per job of 195job
 -- source: README of microsoft/elasticflow-traces, Schema for elasticflow-traces; tightness as in its ElasticFlow simulation
--- caveat: itp.job_id_not_unique: job_id
 -- caveat: itp.deadline_synthetic: deadline_s slack_s tightness is_feasible_as_requested needed_speedup generated_differs
--- caveat: itp.training_columns_synthetic: model_name batch_size num_iteration iterations_per_s generated_differs
+-- caveat: itp.job_id_not_unique
 -- caveat: itp.min_duration_600: run_s gpu_h iterations_per_s slack_s tightness is_feasible_as_requested needed_speedup
+-- caveat: itp.no_wait: submit_s slack_s is_feasible_as_requested needed_speedup
+-- caveat: itp.num_gpu_requested_or_used: requested_gpus gpu_h
+-- caveat: itp.relative_clock: submit_s deadline_s
+-- caveat: itp.training_columns_synthetic: model_name batch_size num_iteration iterations_per_s generated_differs
 create or replace view itp.testbed_job_v1 as
 with testbed as (
     select

@@ -1,12 +1,15 @@
 -- GPU requests compared with GPU capacity, by last pod phase (openb).
 -- grain: one row per (variant, pod_phase); a list without phases has one row, whose pod_phase is NULL
 -- source: README of cluster-trace-gpu-v2023, pod lists and openb_node_list_gpu_node.csv
--- caveat: openb.not_a_snapshot: pod_phase
--- caveat: openb.variants_are_resampled: variant
--- caveat: openb.count_gpu_pods: pod_phase gpu_pods milli_by_card milli by_card_pct pct
--- caveat: openb.gpu_milli_is_per_gpu: gpu_pods milli_by_card milli by_card_pct pct
+-- caveat: openb.gpu_milli_is_per_gpu: milli_by_card by_card_pct
 -- caveat: openb.multigpu_demand_exceeds_capacity: variant gpu_pods milli_by_card milli by_card_pct pct
 -- caveat: openb.multigpu_five_columns: pod_phase
+-- caveat: openb.not_a_snapshot: pod_phase
+-- caveat: openb.pending_is_withdrawn: pod_phase
+-- caveat: openb.pods_are_not_all_load
+-- caveat: openb.variants_are_resampled: variant
+-- resolves_caveat: openb.count_gpu_pods
+-- resolves_caveat: openb.node_lists_overlap
 -- Unlike version 1, this has no row for all phases together, so that a sum does not count pods twice. The comment on
 -- pct no longer says that pods were added to every list over 100.
 create or replace view openb.allocation_v2 as

@@ -1,6 +1,7 @@
 -- Nodes, GPUs, CPU and memory of the cluster, by GPU model (openb).
 -- grain: one row per (node_list, model); model is NULL for nodes without a GPU
 -- source: README of cluster-trace-gpu-v2023, node lists
+-- caveat: openb.gpu_models_undisclosed: model
 -- caveat: openb.node_lists_overlap: node_list
 create or replace view openb.capacity_v1 as
 select

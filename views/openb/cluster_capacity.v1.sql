@@ -1,6 +1,7 @@
 -- GPUs and GPU nodes of the openb cluster by model, in the common capacity format.
 -- grain: one row per GPU model
 -- source: README of cluster-trace-gpu-v2023, node lists
+-- caveat: openb.pods_are_not_all_load: gpus
 -- resolves_caveat: openb.node_lists_overlap
 create or replace view openb.cluster_capacity_v1 as
 select

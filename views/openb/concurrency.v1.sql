@@ -1,11 +1,14 @@
 -- Pods that ran at once and the GPUs that they held, at each start or end of a pod (openb).
 -- grain: one row per (variant, from_s), at which a pod is scheduled or deleted
 -- source: README of cluster-trace-gpu-v2023, pod lists: scheduled_time and deletion_time
--- caveat: openb.times_from_first_pod: from_s to_s
--- caveat: openb.time_origin_shifted: from_s to_s
 -- caveat: openb.deletion_never_empty: from_s to_s
+-- caveat: openb.time_origin_shifted: from_s to_s
+-- caveat: openb.times_from_first_pod: from_s to_s
 -- caveat: openb.variants_are_resampled: variant to_s
--- caveat: openb.multigpu_five_columns: from_s to_s
+-- resolves_caveat: openb.count_gpu_pods
+-- resolves_caveat: openb.gpu_milli_is_per_gpu
+-- resolves_caveat: openb.multigpu_five_columns
+-- resolves_caveat: openb.pending_is_withdrawn
 create or replace view openb.concurrency_v1 as
 with ran as (
     select

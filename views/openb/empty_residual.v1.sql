@@ -1,8 +1,10 @@
 -- Free resources of each GPU of the GPU nodes while no pod runs: all of them (openb).
 -- grain: one row per (sn, gpu_number)
 -- source: README of cluster-trace-gpu-v2023, openb_node_list_gpu_node.csv
+-- caveat: openb.gpu_models_undisclosed: model
 -- caveat: openb.no_placement
 -- caveat: openb.node_sn_differs_by_list: sn
+-- resolves_caveat: openb.node_lists_overlap
 create or replace view openb.empty_residual_v1 as
 with gpus as (
     select

@@ -1,9 +1,11 @@
 -- Fragmented GPUs of each empty GPU node for the expected pods, by FGD's measure (openb).
 -- grain: one row per (variant, sn)
 -- source: Beware of Fragmentation (ATC 2023), F_n(M)
--- caveat: openb.no_placement
 -- caveat: openb.cpu_classes_fragment: free_gpus fragmented_gpus fragmentation_rate
+-- caveat: openb.gpu_models_undisclosed: model
+-- caveat: openb.no_placement
 -- caveat: openb.node_sn_differs_by_list: sn
+-- resolves_caveat: openb.node_lists_overlap
 -- Differs from version 1 in the last digits only: its sums are exact, and so the same on every run.
 create or replace view openb.fragmentation_v2 as
 with expected as (

@@ -1,8 +1,11 @@
 -- FGD task classes that each type of empty GPU node can run, and the GPUs fragmented for them (openb).
 -- grain: one row per (variant, class_number, model, gpus, cpu_milli)
 -- source: Beware of Fragmentation (ATC 2023), F_n(m); kubernetes-scheduler-simulator, pkg/utils/frag.go
--- caveat: openb.no_placement
 -- caveat: openb.cpu_classes_fragment: gpus can_run fragmented_gpus_per_node
+-- caveat: openb.gpu_models_undisclosed: model
+-- caveat: openb.no_placement
+-- resolves_caveat: openb.gpu_spec_is_any_of
+-- resolves_caveat: openb.node_lists_overlap
 create or replace view openb.node_class_v1 as
 with node_types as (
     select

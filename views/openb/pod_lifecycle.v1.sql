@@ -1,10 +1,20 @@
 -- openb pods: requests, tier of GPU sharing, wait and run.
 -- grain: one row per (variant, name)
 -- source: README of cluster-trace-gpu-v2023, pod lists
--- caveat: openb.not_a_snapshot: pod_phase
--- caveat: openb.variants_are_resampled: variant
--- caveat: openb.times_from_first_pod: submit_s end_s
+-- caveat: openb.count_gpu_pods: requested_gpu_milli requested_gpus
 -- caveat: openb.deletion_never_empty: run_s end_s
+-- caveat: openb.gpu_spec_only_in_gpuspec: gpu_spec
+-- caveat: openb.multigpu_five_columns: qos pod_phase gpu_spec submit_s end_s wait_s run_s
+-- caveat: openb.nomem_lists: requested_memory_gib
+-- caveat: openb.not_a_snapshot: pod_phase
+-- caveat: openb.pending_has_no_schedule: wait_s run_s
+-- caveat: openb.pending_is_withdrawn: pod_phase end_s
+-- caveat: openb.pod_name_differs_by_variant: name
+-- caveat: openb.running_outcome_unknown: pod_phase
+-- caveat: openb.time_origin_shifted: submit_s end_s
+-- caveat: openb.times_from_first_pod: submit_s end_s
+-- caveat: openb.variants_are_resampled: variant
+-- resolves_caveat: openb.gpu_milli_is_per_gpu
 create or replace view openb.pod_lifecycle_v1 as
 select
     variant,

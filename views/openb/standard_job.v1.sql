@@ -1,12 +1,19 @@
 -- openb pods as jobs in the standard format.
 -- grain: one row per pod of the default list
 -- source: README of cluster-trace-gpu-v2023, pod lists
--- caveat: openb.not_a_snapshot: status
--- caveat: openb.running_outcome_unknown: status
--- caveat: openb.pending_is_withdrawn: observed_wait_s
--- resolves_caveat: openb.not_a_snapshot: run_s end_s is_right_censored
--- resolves_caveat: openb.times_from_first_pod: run_s is_right_censored
+-- caveat: openb.gpu_spec_only_in_gpuspec: partition_name
+-- caveat: openb.pending_has_no_schedule: wait_s
+-- resolves_caveat: openb.count_gpu_pods
 -- resolves_caveat: openb.deletion_never_empty: observed_wait_s run_s end_s is_right_censored
+-- resolves_caveat: openb.multigpu_five_columns
+-- resolves_caveat: openb.nomem_lists
+-- resolves_caveat: openb.not_a_snapshot
+-- resolves_caveat: openb.pending_has_no_schedule
+-- resolves_caveat: openb.pending_is_withdrawn
+-- resolves_caveat: openb.pod_name_differs_by_variant
+-- resolves_caveat: openb.running_outcome_unknown
+-- resolves_caveat: openb.time_origin_shifted
+-- resolves_caveat: openb.times_from_first_pod: run_s is_right_censored
 -- resolves_caveat: openb.variants_are_resampled
 create or replace view openb.standard_job_v1 as
 with pods as (

@@ -1,11 +1,11 @@
 -- FGD task classes: the most frequent requests of pods, and their frequencies (openb).
 -- grain: one row per (variant, class_number)
 -- source: Beware of Fragmentation (ATC 2023); kubernetes-scheduler-simulator, pkg/utils/frag.go, GetTypicalPods
--- caveat: openb.variants_are_resampled: variant popularity
--- caveat: openb.gpu_spec_only_in_gpuspec: gpu_spec
--- caveat: openb.gpu_spec_is_any_of: gpu_spec
--- caveat: openb.multigpu_five_columns: gpu_spec
 -- caveat: openb.classes_tie_at_the_cut: cpu_milli gpu_milli num_gpu gpu_spec
+-- caveat: openb.gpu_milli_is_per_gpu: gpu_milli
+-- caveat: openb.gpu_spec_is_any_of: gpu_spec
+-- caveat: openb.gpu_spec_only_in_gpuspec: gpu_spec
+-- caveat: openb.variants_are_resampled: variant popularity
 create or replace view openb.task_class_v1 as
 with classes as (
     select

@@ -1,12 +1,15 @@
 -- Nodes that could take the pods that were never scheduled, if nothing else ran on them (openb).
 -- grain: one row per (variant, num_gpu, gpu_milli, gpu_spec, cpu_milli, memory_mib, model); model is NULL for nodes without a GPU
 -- source: README of cluster-trace-gpu-v2023, pod lists and openb_node_list_all_node.csv
+-- caveat: openb.gpu_milli_is_per_gpu: gpu_milli
+-- caveat: openb.gpu_models_undisclosed: model
+-- caveat: openb.gpu_spec_only_in_gpuspec: gpu_spec fitting_nodes
 -- caveat: openb.no_placement: fitting_nodes
+-- caveat: openb.nomem_lists: memory_mib fitting_nodes
 -- caveat: openb.pending_is_withdrawn: unscheduled_pods fitting_nodes
 -- caveat: openb.variants_are_resampled: variant unscheduled_pods
--- caveat: openb.gpu_spec_only_in_gpuspec: gpu_spec fitting_nodes
--- caveat: openb.zero_memory_pod: memory_mib
--- caveat: openb.nomem_lists: memory_mib fitting_nodes
+-- resolves_caveat: openb.multigpu_five_columns
+-- resolves_caveat: openb.node_lists_overlap
 create or replace view openb.unscheduled_fit_v1 as
 with classes as (
     select

@@ -1,6 +1,8 @@
 -- GPUs and GPU machines of PAI by type, in the common capacity format.
 -- grain: one row per GPU type
 -- source: README of cluster-trace-gpu-v2020, pai_machine_spec
+-- caveat: pai.misc_is_many_types: partition_name
+-- resolves_caveat: pai.cpu_machines_in_spec
 create or replace view pai.cluster_capacity_v1 as
 select
     cast(null as varchar) as cluster,

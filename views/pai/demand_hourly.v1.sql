@@ -2,10 +2,12 @@
 -- grain: one row per hour of the shifted clock, from the first start to the last end, idle hours too
 -- source: README of cluster-trace-gpu-v2020, pai_task_table and pai_instance_table; MLaaS in the Wild (NSDI 2022) for whole GPUs
 -- caveat: pai.failed_time_unknown: running_instances requested_cpus requested_memory_gb requested_gpus sharing_gpus whole_gpus requested_gpus_if_whole unended_instances
--- caveat: pai.shifted_clock: hour hour_start_s weekday hour_of_day running_instances requested_cpus requested_memory_gb requested_gpus sharing_gpus whole_gpus requested_gpus_if_whole
--- caveat: pai.sentinel_zero_start: hour hour_start_s weekday hour_of_day running_instances requested_cpus requested_memory_gb requested_gpus sharing_gpus whole_gpus requested_gpus_if_whole
--- caveat: pai.plan_is_per_instance: requested_cpus requested_memory_gb requested_gpus sharing_gpus whole_gpus requested_gpus_if_whole
+-- caveat: pai.memory_gb_looks_binary: requested_memory_gb
 -- caveat: pai.notebook_week_starts_later: hour hour_start_s weekday hour_of_day running_instances requested_cpus requested_memory_gb requested_gpus sharing_gpus whole_gpus requested_gpus_if_whole
+-- caveat: pai.shifted_clock: hour hour_start_s
+-- resolves_caveat: pai.gpu_counts_are_fractions
+-- resolves_caveat: pai.plan_gpu_null_is_cpu_task
+-- resolves_caveat: pai.plan_is_per_instance
 -- materialize: parquet
 create or replace view pai.demand_hourly_v1 as
 -- Instances of a task mostly start and end together, so grouping leaves few rows for the join with their plan.

@@ -1,7 +1,7 @@
 -- Instances that tasks launch together: gangs by size, with and without GPUs (PAI).
 -- grain: one row per (requests_gpu, gang_size)
 -- source: README of cluster-trace-gpu-v2020, pai_task_table: inst_num; analysis notebook, instances by gang size
--- caveat: pai.plan_gpu_null_is_cpu_task: requests_gpu
+-- resolves_caveat: pai.plan_gpu_null_is_cpu_task
 create or replace view pai.gang_v1 as
 with sized as (
     select

@@ -2,11 +2,13 @@
 -- grain: one row per (gpu_type, start_hour, end_hour) of the launches that start, of tasks that request a GPU
 -- source: README of cluster-trace-gpu-v2020, pai_task_table and pai_instance_table
 -- caveat: pai.failed_time_unknown: end_hour first_gpu_s last_gpu_s
--- caveat: pai.shifted_clock: start_hour end_hour
--- caveat: pai.sentinel_zero_start: start_hour end_hour instances gpus first_gpu_s last_gpu_s
--- caveat: pai.plan_is_per_instance: gpus first_gpu_s last_gpu_s
+-- caveat: pai.gpu_counts_are_fractions: gpus first_gpu_s last_gpu_s
 -- caveat: pai.gpu_type_is_assigned: gpu_type
 -- caveat: pai.gpu_type_null: gpu_type
+-- caveat: pai.misc_is_many_types: gpu_type
+-- caveat: pai.shifted_clock: start_hour end_hour
+-- resolves_caveat: pai.plan_gpu_null_is_cpu_task
+-- resolves_caveat: pai.plan_is_per_instance
 -- materialize: parquet
 create or replace view pai.gpu_launch_hours_v1 as
 with launches as (

@@ -2,9 +2,11 @@
 -- grain: one row per (worker_name, other_worker_name), in the order of their names
 -- source: README of cluster-trace-gpu-v2020, pai_sensor_table; the maintainer in alibaba/clusterdata issue 185
 -- caveat: pai.failed_time_unknown: overlap_s
--- caveat: pai.gpu_sharing_needs_device: machine gpu_name
 -- caveat: pai.gpu_name_is_device: gpu_name
 -- caveat: pai.sensor_covers_two_fifths
+-- resolves_caveat: pai.gpu_sharing_needs_device
+-- resolves_caveat: pai.shifted_clock: overlap_s
+-- resolves_caveat: pai.worker_name_repeats
 -- materialize: parquet unsorted
 create or replace view pai.gpu_sharing_v1 as
 with placed as (

@@ -1,9 +1,12 @@
 -- PAI jobs with their group tags: recurring group, requested GPU type and workload.
 -- grain: one row per job_name
 -- source: README of cluster-trace-gpu-v2020, pai_group_tag_table; group or user as in its utils.py
+-- caveat: pai.empty_start_is_waiting: submit_s
 -- caveat: pai.group_falls_back_to_user: group_id is_group_from_user
--- caveat: pai.group_tag_orphans: inst_id is_tagged
+-- caveat: pai.shifted_clock: submit_s
 -- caveat: pai.workload_tag_is_rare: workload
+-- resolves_caveat: pai.gpu_type_is_assigned
+-- resolves_caveat: pai.group_tag_orphans
 create or replace view pai.job_group_v1 as
 select
     job.job_name,

@@ -1,6 +1,7 @@
 -- GPU time of PAI tasks with a measured utilisation, in the common format.
 -- grain: one row per task with a measured worker
 -- source: README of cluster-trace-gpu-v2020, pai_sensor_table
+-- resolves_caveat: pai.sensor_is_lifetime_average
 create or replace view pai.job_utilization_v1 as
 select
     job_name || '/' || task_name as job_id,

@@ -1,10 +1,13 @@
 -- Utilisation of each machine while workers run on it (PAI).
 -- grain: one row per machine with an observed worker
 -- source: README of cluster-trace-gpu-v2020, pai_machine_metric and pai_machine_spec
--- caveat: pai.machine_metric_is_host_level
--- caveat: pai.sensor_is_lifetime_average: gpu_pct_s cpu_pct_s load_s mean_cpu_pct mean_gpu_pct
--- caveat: pai.gpu_use_over_100: gpu_pct_s mean_gpu_pct
+-- caveat: pai.gpu_use_over_100: gpu_pct_s
 -- caveat: pai.machine_cpu_is_a_sum: cpu_pct_s mean_cpu_pct
+-- caveat: pai.misc_is_many_types: gpu_type
+-- caveat: pai.sensor_is_lifetime_average: gpu_pct_s cpu_pct_s load_s mean_cpu_pct mean_gpu_pct
+-- resolves_caveat: pai.cpu_machines_in_spec
+-- resolves_caveat: pai.machine_metric_is_host_level
+-- resolves_caveat: pai.worker_name_repeats
 -- materialize: parquet by machine
 create or replace view pai.machine_seen_v1 as
 -- Numbers are faster to sort by than names.

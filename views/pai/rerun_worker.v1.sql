@@ -1,7 +1,9 @@
 -- PAI workers that ran more than once, one row each: the run that the publisher's rule keeps.
 -- grain: one row per worker_name that occurs more than once
 -- source: utils.py of cluster-trace-gpu-v2020: sort by status, start_time and end_time, keep the last
--- caveat: pai.worker_name_repeats: worker_name
+-- caveat: pai.failed_time_unknown: start_time end_time
+-- caveat: pai.shifted_clock: start_time end_time
+-- resolves_caveat: pai.worker_name_repeats
 -- materialize: parquet by worker_name
 create or replace view pai.rerun_worker_v1 as
 with repeated as (

@@ -2,7 +2,8 @@
 -- grain: one row per job that started and has a task that started
 -- source: README of cluster-trace-gpu-v2020, pai_task_table: start_time
 -- caveat: pai.scheduling_latency_zero: submit_s scheduling_latency_s
--- caveat: pai.sentinel_zero_start: submit_s scheduling_latency_s
+-- caveat: pai.shifted_clock: submit_s
+-- resolves_caveat: pai.empty_start_is_waiting
 create or replace view pai.scheduling_latency_v1 as
 with first_task as (
     select

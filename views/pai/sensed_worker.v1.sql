@@ -1,15 +1,22 @@
 -- Sensor readings of each worker and the plan of its task, without worker names to keep it small (PAI).
 -- grain: one row per worker of pai.worker that has a sensor row
 -- source: README of cluster-trace-gpu-v2020, pai_sensor_table and pai_task_table
--- caveat: pai.sensor_covers_two_fifths
--- caveat: pai.sensor_is_lifetime_average: cpu_pct gpu_pct memory_gb gpu_memory_gb peak_gpu_memory_gb read_bytes write_bytes
--- caveat: pai.gpu_use_over_100: gpu_pct
--- caveat: pai.gpu_sharing_needs_device: is_gpu_shared_at_start
 -- caveat: pai.cpu_use_over_request: cpu_pct plan_cpu_pct
--- caveat: pai.network_units: read_bytes write_bytes
--- caveat: pai.memory_gb_looks_binary: memory_gb plan_memory_gb gpu_memory_gb peak_gpu_memory_gb
 -- caveat: pai.gpu_type_is_assigned: gpu_type
 -- caveat: pai.gpu_type_null: gpu_type
+-- caveat: pai.gpu_use_over_100: gpu_pct
+-- caveat: pai.memory_gb_looks_binary: memory_gb plan_memory_gb gpu_memory_gb peak_gpu_memory_gb
+-- caveat: pai.misc_is_many_types: gpu_type
+-- caveat: pai.network_units: read_bytes write_bytes
+-- caveat: pai.plan_gpu_null_is_cpu_task: plan_gpu_pct
+-- caveat: pai.sensor_covers_two_fifths
+-- caveat: pai.sensor_is_lifetime_average: cpu_pct gpu_pct memory_gb gpu_memory_gb peak_gpu_memory_gb read_bytes write_bytes
+-- caveat: pai.use_is_absolute: cpu_pct gpu_pct
+-- resolves_caveat: pai.failed_time_unknown
+-- resolves_caveat: pai.gpu_sharing_needs_device
+-- resolves_caveat: pai.plan_is_per_instance
+-- resolves_caveat: pai.shifted_clock
+-- resolves_caveat: pai.worker_name_repeats
 -- materialize: parquet unsorted
 create or replace view pai.sensed_worker_v1 as
 with sharing as (

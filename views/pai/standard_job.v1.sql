@@ -1,15 +1,20 @@
 -- PAI tasks as jobs in the standard format.
 -- grain: one row per (job_name, task_name), as the literature counts PAI's jobs
 -- source: README and utils.py of cluster-trace-gpu-v2020
--- caveat: pai.failed_time_unknown: run_s observed_run_s held_gpu_s
--- caveat: pai.job_means_task_elsewhere
+-- caveat: pai.empty_start_is_waiting: submit_s local_submit_s wait_s observed_wait_s
+-- caveat: pai.failed_time_unknown: run_s observed_run_s held_gpu_s wait_s observed_wait_s observed_start_s
 -- caveat: pai.gpu_counts_are_fractions: requested_gpus requested_gpus_per_instance held_gpu_s
+-- caveat: pai.gpu_type_is_assigned: partition_name
+-- caveat: pai.gpu_type_null: partition_name
+-- caveat: pai.job_means_task_elsewhere
+-- caveat: pai.memory_gb_looks_binary: requested_memory_gib
+-- caveat: pai.misc_is_many_types: partition_name
 -- caveat: pai.plan_is_per_instance: requested_gpus_per_instance
 -- caveat: pai.shifted_clock: submit_s end_s
--- caveat: pai.memory_gb_looks_binary: requested_memory_gib
+-- caveat: pai.status_mix_drifts: status
+-- caveat: pai.tasks_without_instances: wait_s observed_wait_s
 -- caveat: pai.workload_tag_is_rare: workload
--- caveat: pai.tasks_without_instances: wait_s observed_wait_s observed_start_s run_s observed_run_s held_gpu_s
--- resolves_caveat: pai.sentinel_zero_start
+-- resolves_caveat: pai.plan_gpu_null_is_cpu_task
 -- materialize: parquet by submit_s, job_id
 create or replace view pai.standard_job_v1 as
 -- The publisher subtracted a constant that preserves hour and weekday.

@@ -1,15 +1,16 @@
 -- GPU time that each task held and that its workers used, as far as sensors recorded it (PAI).
 -- grain: one row per (job_name, task_name) that requests a GPU
 -- source: README of cluster-trace-gpu-v2020, pai_task_table, pai_instance_table and pai_sensor_table
--- caveat: pai.sensor_covers_two_fifths: measured_workers measured_gpu_s used_gpu_s wasted_gpu_s over_plan_gpu_s
--- caveat: pai.worker_name_repeats: workers measured_workers measured_gpu_s used_gpu_s wasted_gpu_s over_plan_gpu_s
--- caveat: pai.sensor_is_lifetime_average: used_gpu_s wasted_gpu_s over_plan_gpu_s
--- caveat: pai.gpu_use_over_100: used_gpu_s wasted_gpu_s over_plan_gpu_s
--- caveat: pai.plan_is_per_instance: held_gpu_s measured_gpu_s wasted_gpu_s over_plan_gpu_s
 -- caveat: pai.gpu_type_is_assigned: gpu_type
 -- caveat: pai.gpu_type_null: gpu_type
 -- caveat: pai.group_tag_orphans: group_id workload
+-- caveat: pai.sensor_covers_two_fifths: measured_workers measured_gpu_s used_gpu_s wasted_gpu_s over_plan_gpu_s
+-- caveat: pai.sensor_is_lifetime_average: used_gpu_s wasted_gpu_s over_plan_gpu_s
 -- caveat: pai.workload_tag_is_rare: workload
+-- resolves_caveat: pai.gpu_use_over_100
+-- resolves_caveat: pai.plan_gpu_null_is_cpu_task
+-- resolves_caveat: pai.plan_is_per_instance
+-- resolves_caveat: pai.use_is_absolute
 -- materialize: parquet unsorted
 create or replace view pai.task_gpu_time_v1 as
 -- The use of one worker above its plan does not offset what another leaves unused, so both have a column.

@@ -1,13 +1,21 @@
 -- Run of each task over its instances, and whether all of them are in it (PAI).
 -- grain: one row per (job_name, task_name)
 -- source: utils.py of cluster-trace-gpu-v2020, get_dfia: over all rows of an instance, re-runs included; its README: only Terminated and Failed are final
--- caveat: pai.failed_time_unknown: run_s observed_run_s instance_run_s held_s ended_instances is_run_whole
--- caveat: pai.sentinel_zero_start: submit_s wait_s started_instances ended_instances first_start_s last_end_s run_s observed_run_s instance_run_s held_s is_run_whole
--- caveat: pai.tasks_without_instances: wait_s launched_instances started_instances ended_instances first_start_s last_end_s run_s observed_run_s instance_run_s held_s is_run_whole
+-- caveat: pai.empty_start_is_waiting: submit_s
+-- caveat: pai.failed_time_unknown: run_s observed_run_s instance_run_s held_s ended_instances is_run_whole wait_s first_start_s started_instances
+-- caveat: pai.gpu_counts_are_fractions: requested_gpus_per_instance
+-- caveat: pai.gpu_type_is_assigned: gpu_type
+-- caveat: pai.gpu_type_null: gpu_type
+-- caveat: pai.misc_is_many_types: gpu_type
+-- caveat: pai.plan_gpu_null_is_cpu_task: requested_gpus_per_instance
 -- caveat: pai.plan_is_per_instance: requested_gpus_per_instance
--- caveat: pai.group_tag_orphans: group_id workload requested_gpu_type
--- caveat: pai.workload_tag_is_rare: workload
+-- caveat: pai.shifted_clock: submit_s first_start_s last_end_s
+-- caveat: pai.status_mix_drifts: status
+-- caveat: pai.tasks_without_instances: wait_s
 -- caveat: pai.worker_name_repeats: launched_instances started_instances ended_instances
+-- caveat: pai.workload_tag_is_rare: workload
+-- resolves_caveat: pai.group_falls_back_to_user
+-- resolves_caveat: pai.group_tag_orphans
 -- materialize: parquet unsorted
 -- Differs from version 1 in its last columns, in held_s, in run_s, which only tasks that ended have, and in the last digits
 -- of instance_run_s: its sums are exact.

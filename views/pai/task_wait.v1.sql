@@ -1,7 +1,17 @@
 -- Wait of each task for its first instance (PAI).
 -- grain: one row per (job_name, task_name) that started and has an instance that started
 -- source: README of cluster-trace-gpu-v2020, pai_task_table and pai_instance_table
--- caveat: pai.sentinel_zero_start: submit_s wait_s
+-- caveat: pai.empty_start_is_waiting
+-- caveat: pai.failed_time_unknown: wait_s
+-- caveat: pai.gpu_counts_are_fractions: requested_gpus_per_instance
+-- caveat: pai.gpu_type_is_assigned: gpu_type
+-- caveat: pai.gpu_type_null: gpu_type
+-- caveat: pai.misc_is_many_types: gpu_type
+-- caveat: pai.plan_gpu_null_is_cpu_task: requested_gpus_per_instance
+-- caveat: pai.plan_is_per_instance: requested_gpus_per_instance
+-- caveat: pai.shifted_clock: submit_s
+-- caveat: pai.status_mix_drifts: status
+-- caveat: pai.tasks_without_instances
 -- materialize: parquet unsorted
 create or replace view pai.task_wait_v1 as
 with first_instance as (

@@ -2,9 +2,12 @@
 -- grain: one row per user of pai.job
 -- source: README of cluster-trace-gpu-v2020, pai_job_table: user; MLaaS in the Wild (NSDI 2022) ranks users so
 -- caveat: pai.failed_time_unknown: gpu_h
+-- caveat: pai.job_means_task_elsewhere: jobs failed_jobs
 -- caveat: pai.sentinel_zero_start: gpu_h
--- caveat: pai.plan_is_per_instance: gpu_tasks gpu_h
--- caveat: pai.tasks_without_instances
+-- resolves_caveat: pai.gpu_counts_are_fractions: gpu_tasks
+-- resolves_caveat: pai.job_end_missing
+-- resolves_caveat: pai.plan_gpu_null_is_cpu_task
+-- resolves_caveat: pai.plan_is_per_instance
 -- materialize: parquet
 -- Differs from version 1 in the last digits only: its sums are exact, and so the same on every run.
 create or replace view pai.user_load_v2 as

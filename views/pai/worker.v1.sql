@@ -2,8 +2,9 @@
 -- grain: one row per worker_name
 -- source: utils.py of cluster-trace-gpu-v2020: sort by status, start_time and end_time, keep the last
 -- caveat: pai.failed_time_unknown: start_s end_s run_s
--- caveat: pai.worker_name_repeats: worker_name
--- caveat: pai.sentinel_zero_start: start_s end_s run_s
+-- caveat: pai.gpu_sharing_needs_device: machine
+-- caveat: pai.shifted_clock: start_s end_s
+-- resolves_caveat: pai.worker_name_repeats
 create or replace view pai.worker_v1 as
 -- One worker in a hundred ran more than once.
 with kept as (

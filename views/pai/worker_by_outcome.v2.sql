@@ -2,9 +2,10 @@
 -- grain: one row per worker_name
 -- source: this project; the publisher's rule, which sorts statuses as words, is that of pai.worker
 -- caveat: pai.failed_time_unknown: start_s end_s run_s
--- caveat: pai.worker_name_repeats: worker_name
--- caveat: pai.sentinel_zero_start: start_s end_s run_s is_publishers_choice
+-- caveat: pai.gpu_sharing_needs_device: machine
+-- caveat: pai.shifted_clock: start_s end_s
 -- caveat: pai.terminated_is_success: status is_publishers_choice
+-- resolves_caveat: pai.worker_name_repeats
 create or replace view pai.worker_by_outcome_v2 as
 with repeated as (
     select

@@ -1,10 +1,14 @@
 -- CPU, GPU, load and network of the machine of each worker while it ran (PAI).
 -- grain: one row per worker_name that has machine metrics
 -- source: README of cluster-trace-gpu-v2020, pai_machine_metric and pai_machine_spec
--- caveat: pai.machine_metric_is_host_level
+-- caveat: pai.cpu_machines_in_spec: machine_gpus
 -- caveat: pai.gpu_use_over_100: machine_gpu_pct
 -- caveat: pai.machine_cpu_is_a_sum: machine_cpu_pct
+-- caveat: pai.machine_metric_is_host_level
+-- caveat: pai.misc_is_many_types: gpu_type
 -- caveat: pai.network_units: received_bytes
+-- caveat: pai.sensor_is_lifetime_average: machine_cpu_pct machine_gpu_pct machine_load received_bytes workers_on_machine
+-- resolves_caveat: pai.worker_name_repeats
 create or replace view pai.worker_machine_v1 as
 select
     worker.worker_name,

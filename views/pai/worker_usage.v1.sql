@@ -1,11 +1,22 @@
 -- CPU, GPU, main memory and GPU memory that each worker planned and used (PAI).
 -- grain: one row per worker_name that has a sensor row
 -- source: README of cluster-trace-gpu-v2020, pai_sensor_table; margins as in its analysis notebook, after figure 6
+-- caveat: pai.cpu_use_over_request: requested_cpus used_cpus cpu_use_of_plan cpu_margin_of_capacity
+-- caveat: pai.gpu_counts_are_fractions: requested_gpus
+-- caveat: pai.gpu_name_is_device: gpu_name
+-- caveat: pai.gpu_type_is_assigned: gpu_type
+-- caveat: pai.gpu_type_null: gpu_type
+-- caveat: pai.gpu_use_over_100: used_gpus gpu_use_of_plan gpu_margin_of_capacity
+-- caveat: pai.memory_gb_looks_binary: requested_memory_gb used_memory_gb max_memory_gb used_gpu_memory_gb max_gpu_memory_gb
+-- caveat: pai.misc_is_many_types: gpu_type
+-- caveat: pai.plan_gpu_null_is_cpu_task: requested_gpus
 -- caveat: pai.sensor_covers_two_fifths
 -- caveat: pai.sensor_is_lifetime_average
--- caveat: pai.gpu_use_over_100: used_gpus gpu_use_of_plan gpu_margin_of_capacity
--- caveat: pai.cpu_use_over_request: requested_cpus used_cpus cpu_use_of_plan cpu_margin_of_capacity
--- caveat: pai.gpu_name_is_device: gpu_name
+-- resolves_caveat: pai.cpu_machines_in_spec
+-- resolves_caveat: pai.plan_is_per_instance
+-- resolves_caveat: pai.shifted_clock
+-- resolves_caveat: pai.use_is_absolute
+-- resolves_caveat: pai.worker_name_repeats
 create or replace view pai.worker_usage_v1 as
 select
     worker.worker_name,

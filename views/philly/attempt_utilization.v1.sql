@@ -1,10 +1,12 @@
 -- GPU utilisation of each attempt while it ran (Philly).
 -- grain: one row per (job_id, attempt) with a start, an end and a measured minute of one of its GPUs
 -- source: README of msr-fiddle/philly-traces; its notebook, which joins both as they are written
--- caveat: philly.log_has_no_zone
--- caveat: philly.use_is_averaged: mean_gpu_pct idle_gpu_pct
 -- caveat: philly.hour_comes_twice
 -- caveat: philly.lines_are_glued
+-- caveat: philly.log_has_no_zone
+-- caveat: philly.use_is_averaged: mean_gpu_pct idle_gpu_pct
+-- resolves_caveat: philly.na_is_offline
+-- resolves_caveat: philly.no_end_means_running
 -- materialize: parquet by job_id, attempt
 create or replace view philly.attempt_utilization_v1 as
 -- Local minutes without the time zone, like the times of the log.

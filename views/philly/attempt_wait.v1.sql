@@ -1,8 +1,9 @@
 -- Queueing delay of each attempt, from submission or the end of the attempt before (Philly).
 -- grain: one row per (job_id, attempt)
 -- source: notebook of msr-fiddle/philly-traces, figure 3: each period between being queued and being placed counts once
--- caveat: philly.log_has_no_zone: queued_from_s
 -- caveat: philly.attempts_lack_times: queued_from_s wait_s
+-- caveat: philly.log_has_no_zone: queued_from_s
+-- resolves_caveat: philly.no_end_means_running
 create or replace view philly.attempt_wait_v1 as
 with queued as (
     select

@@ -1,7 +1,6 @@
 -- GPUs of the machines: of each, the largest number listed, used or measured (Philly).
 -- grain: one row, for all machines
 -- source: README of msr-fiddle/philly-traces; its issue #8 for machines with more GPUs than listed
--- caveat: philly.machine_list_disagrees: gpus
 create or replace view philly.cluster_capacity_v1 as
 select
     cast(null as varchar) as cluster,

@@ -1,10 +1,11 @@
 -- Philly jobs, their attempts combined as in the publisher's notebook.
 -- grain: one row per job
 -- source: README of msr-fiddle/philly-traces, and its notebook, Philly Trace Analysis.ipynb, for wait, run and GPUs
--- caveat: philly.log_has_no_zone: submit_s end_s
 -- caveat: philly.attempts_lack_times: wait_s run_s end_s held_gpu_s
--- caveat: philly.run_includes_retries: run_s
 -- caveat: philly.gpus_are_those_used: allocated_gpus gpu_band
+-- caveat: philly.log_has_no_zone: submit_s end_s
+-- caveat: philly.run_includes_retries: run_s
+-- resolves_caveat: philly.no_end_means_running: run_s end_s
 create or replace view philly.job_run_v1 as
 with first_attempts as (
     select

@@ -3,6 +3,7 @@
 -- source: README of msr-fiddle/philly-traces; its issue #8 for the disagreement
 -- materialize: parquet by machine_id
 -- caveat: philly.machine_list_disagrees: listed_gpus
+-- resolves_caveat: philly.na_is_offline
 create or replace view philly.machine_inventory_v1 as
 with used as (
     select

@@ -1,9 +1,10 @@
 -- Philly jobs in the standard format.
 -- grain: one row per job
 -- source: README of msr-fiddle/philly-traces, cluster_job_log
+-- caveat: philly.gpus_are_those_used: requested_gpus requested_gpus_per_instance
 -- caveat: philly.log_has_no_zone: submit_s end_s
 -- caveat: philly.run_includes_retries: run_s observed_run_s
--- caveat: philly.gpus_are_those_used: requested_gpus requested_gpus_per_instance
+-- resolves_caveat: philly.log_has_no_zone: wait_s observed_wait_s run_s observed_run_s is_right_censored
 -- materialize: parquet by submit_s, job_id
 create or replace view philly.standard_job_v1 as
 with clock as (

@@ -1,8 +1,10 @@
 -- Hourly utilisation of GPUs, processors and memory, per machine (Philly).
 -- grain: one row per (machine_id, hour) for which a file of use has a line, if only of NA
 -- source: README of msr-fiddle/philly-traces; its notebook for the memory in use
--- caveat: philly.use_is_averaged: mean_gpu_pct idle_gpu_pct
 -- caveat: philly.lines_are_glued
+-- caveat: philly.use_is_averaged: mean_gpu_pct idle_gpu_pct
+-- resolves_caveat: philly.memory_unit_not_written
+-- resolves_caveat: philly.na_is_offline
 -- materialize: parquet by machine_id, hour
 create or replace view philly.utilization_hourly_v1 as
 with gpus as (

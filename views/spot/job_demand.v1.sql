@@ -1,9 +1,11 @@
 -- Jobs of the spot trace, with the requests of all their workers together.
 -- grain: one row per job
 -- source: README of cluster-trace-v2026-spot-gpu
--- caveat: spot.request_is_per_worker: requested_cpus requested_gpus gpu_h
--- caveat: spot.no_start: submit_s run_s gpu_h
+-- caveat: spot.demand_over_capacity: gpu_h
 -- caveat: spot.durations_are_cut_off: submit_s run_s gpu_h
+-- caveat: spot.models_are_hidden: gpu_model
+-- caveat: spot.no_start: run_s gpu_h
+-- caveat: spot.request_is_per_worker: requested_cpus requested_gpus gpu_h
 create or replace view spot.job_demand_v1 as
 select
     job_name as job_id,

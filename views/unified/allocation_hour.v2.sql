@@ -1,6 +1,24 @@
 -- GPUs held and queued per hour, GPU jobs of all traces, in four ways of counting of which a reader chooses one.
 -- grain: one row per (trace, is_by_partition, is_offered, cluster, partition_name, hour), from the first to the last hour with a GPU job of the trace
 -- source: views/unified/jobs.v2.sql and views/unified/capacity.v1.sql
+-- caveat: asi.undisclosed_models: partition_name
+-- caveat: itp.clusters_start_ragged: running_jobs held_gpus
+-- caveat: itp.load_starts_empty: running_jobs held_gpus
+-- caveat: itp.offered_load_not_occupancy: running_jobs held_gpus
+-- caveat: openb.gpu_models_undisclosed: partition_name
+-- caveat: pai.misc_is_many_types: partition_name
+-- caveat: spot.demand_over_capacity: held_gpus capacity_gpus
+-- caveat: spot.models_are_hidden: partition_name
+-- resolves_caveat: acme.cpu_jobs_included
+-- resolves_caveat: asi.delays_below_a_day
+-- resolves_caveat: asi.undisclosed_models
+-- resolves_caveat: dlrm.times_are_cut_off
+-- resolves_caveat: helios.most_jobs_have_no_gpu
+-- resolves_caveat: helios.vc_names_are_shared
+-- resolves_caveat: openb.deletion_never_empty
+-- resolves_caveat: openb.gpu_models_undisclosed
+-- resolves_caveat: pai.misc_is_many_types
+-- resolves_caveat: spot.models_are_hidden
 create or replace view unified.allocation_hour_v2 as
 with partitions_or_not as (
     select unnest([false, true]) as is_by_partition

@@ -1,6 +1,10 @@
 -- Accesses to prefix blocks by requests of all traces, each with the previous access to the same block.
 -- grain: one row per (trace, workload, position)
 -- source: READMEs of Mooncake and Qwen-Bailian: an equal number is the same prefix, whose KV cache can be reused
+-- resolves_caveat: azure_llm.sample_of_an_hour
+-- resolves_caveat: burstgpt.ramp_up
+-- resolves_caveat: genai.request_clock_is_shifted
+-- resolves_caveat: mooncake.arrivals_on_a_grid: position previous_position
 create or replace view unified.prefix_accesses_v1 as
 with accesses as (
     select

@@ -1,6 +1,9 @@
 -- Requests to LLM and other inference services, of all traces, in one format; NULL if not recorded.
 -- grain: one row per request
 -- source: each publisher's README
+-- resolves_caveat: genai.request_clock_is_shifted: local_arrival_s
+-- resolves_caveat: genai.requests_in_both_files
+-- resolves_caveat: genai.requests_name_no_container
 create or replace view unified.requests_v1 as
 select
     trace,

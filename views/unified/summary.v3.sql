@@ -2,6 +2,11 @@
 -- jobs.
 -- grain: one row per (trace, cluster), and one with the cluster all for a trace with several; one row for a trace with none
 -- source: AcmeTrace, data/cluster_summary.csv, for the layout
+-- resolves_caveat: acme.cpu_jobs_included
+-- resolves_caveat: asi.standby_counts_twice
+-- resolves_caveat: helios.most_jobs_have_no_gpu
+-- resolves_caveat: openb.deletion_never_empty
+-- resolves_caveat: spot.no_start
 -- materialize: parquet
 -- Differs from version 2 in the traces that it covers, the rows of whole traces, preempted jobs, which have not failed,
 -- and the GPU time held, which includes that of censored jobs inside the trace.

@@ -1,13 +1,16 @@
 -- Time and energy to the publisher's default target, for configurations whose runs all reached it (Zeus).
 -- grain: one row per (gpu, dataset, network, optimizer, batch_size, power_limit_w)
 -- source: NSDI'23, section 2; run_single.py and run_alibaba.py of the Zeus traces for the defaults and their cap
--- caveat: zeus.target_never_reached: time_to_accuracy_s energy_to_accuracy_j
--- caveat: zeus.target_decides_optimum
--- caveat: zeus.fewer_than_four_runs
 -- caveat: zeus.configurations_differ
--- caveat: zeus.default_batch_is_capped: batch_size default_batch_size is_default_batch is_baseline
--- caveat: zeus.max_power_differs: power_limit_w max_power_w is_max_power is_baseline
+-- caveat: zeus.fewer_than_four_runs
+-- caveat: zeus.librispeech_default_differs: default_batch_size is_default_batch is_baseline
 -- caveat: zeus.ragged_power_grid: power_limit_w max_power_w is_max_power is_baseline
+-- caveat: zeus.target_decides_optimum
+-- resolves_caveat: zeus.default_batch_is_capped
+-- resolves_caveat: zeus.join_multiplies
+-- resolves_caveat: zeus.librispeech_lower_is_better
+-- resolves_caveat: zeus.max_power_differs
+-- resolves_caveat: zeus.v100_adam_rows
 create or replace view zeus.config_v1 as
 with limits as (
     select

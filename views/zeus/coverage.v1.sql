@@ -1,8 +1,10 @@
 -- Training configurations that were trained and that were profiled, per GPU (Zeus).
 -- grain: one row per (gpu, dataset, network, optimizer, batch_size)
 -- source: README of the Zeus traces, Train trace and Power trace
--- caveat: zeus.configurations_differ
 -- caveat: zeus.train_has_no_gpu
+-- resolves_caveat: zeus.configurations_differ
+-- resolves_caveat: zeus.join_multiplies
+-- resolves_caveat: zeus.v100_adam_rows
 create or replace view zeus.coverage_v1 as
 with trained as (
     select distinct

@@ -1,8 +1,20 @@
 -- Time and energy of each training configuration to a target accuracy (Zeus).
 -- grain: one row per (gpu, dataset, network, optimizer, batch_size, power_limit_w, target_metric)
 -- source: README of the Zeus traces and NSDI'23, section 2: epochs × time per epoch, times average power
--- caveat: zeus.target_never_reached: runs_reached mean_epochs time_to_accuracy_s energy_to_accuracy_j
+-- caveat: zeus.configurations_differ
+-- caveat: zeus.default_batch_is_capped: batch_size
+-- caveat: zeus.fewer_than_four_runs
 -- caveat: zeus.librispeech_lower_is_better: target_metric
+-- caveat: zeus.max_power_differs: power_limit_w
+-- caveat: zeus.power_above_limit: power_limit_w average_power_w
+-- caveat: zeus.power_measured_once: time_per_epoch_s average_power_w time_to_accuracy_s energy_to_accuracy_j
+-- caveat: zeus.ragged_power_grid: power_limit_w
+-- caveat: zeus.target_decides_optimum: target_metric time_to_accuracy_s energy_to_accuracy_j
+-- caveat: zeus.target_scales_differ: target_metric
+-- caveat: zeus.train_has_no_gpu: mean_epochs time_to_accuracy_s energy_to_accuracy_j
+-- resolves_caveat: zeus.join_multiplies
+-- resolves_caveat: zeus.target_never_reached
+-- resolves_caveat: zeus.v100_adam_rows
 create or replace view zeus.energy_to_accuracy_v1 as
 with epochs as (
     select

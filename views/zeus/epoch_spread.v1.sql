@@ -1,9 +1,10 @@
 -- Spread of epochs among the training runs of a configuration, which differ only in the random seed (Zeus).
 -- grain: one row per (dataset, network, optimizer, batch_size, target_metric)
 -- source: README of the Zeus traces, Train trace: run and target_epoch
--- caveat: zeus.target_never_reached: runs_reached min_reached_epochs median_reached_epochs mean_reached_epochs max_reached_epochs cv_reached_epochs
 -- caveat: zeus.fewer_than_four_runs: runs runs_reached cv_reached_epochs
 -- caveat: zeus.librispeech_lower_is_better: target_metric
+-- caveat: zeus.target_never_reached: runs_reached min_reached_epochs median_reached_epochs mean_reached_epochs max_reached_epochs cv_reached_epochs
+-- caveat: zeus.target_scales_differ: target_metric
 create or replace view zeus.epoch_spread_v1 as
 with means as (
     select
