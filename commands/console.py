@@ -28,7 +28,8 @@ def say(text: str, stderr: bool = False) -> None:
     """Print a text with escaped control characters, wrapped between words on a terminal."""
     stream = sys.stderr if stderr else sys.stdout
     lines = escape_text(text).splitlines() or [""]
-    typer.echo("\n".join(wrap_line(line, stream) for line in lines), err=stderr)
+    # For a stream that is not given, Typer writes UTF-8, which an ASCII terminal does not show.
+    typer.echo("\n".join(wrap_line(line, stream) for line in lines), file=stream, err=stderr)
 
 
 def print_error(error: object) -> None:
@@ -49,7 +50,7 @@ def print_notes(notes: "Sequence[Note]", stderr: bool, complete: bool = False) -
         width = shutil.get_terminal_size().columns if stream.isatty() else None
         lines = summarize(notes, "; show with --caveats", width)
     for line in lines:
-        typer.secho(wrap_line(escape_text(line), stream), dim=True, err=stderr)
+        typer.secho(wrap_line(escape_text(line), stream), file=stream, dim=True, err=stderr)
 
 
 def wrap_line(line: str, stream: TextIO | None) -> str:

@@ -110,7 +110,7 @@ def test_sample_ingest_query_and_check(tmp_path: Path) -> None:
     assert {row["cluster"] for row in json.loads(run.stdout)} <= {f"cluster{n:02}" for n in range(1, 11)}
     assert (
         "note: These numbers come from synthetic data (itp." in run.stderr
-        and "caveat: itp.min_duration_600 (!)" in run.stderr
+        and "caveats: itp.min_duration_600 (!), " in run.stderr
     )
     run = traces("check", "dlrm", "--format", "csv", warehouse=warehouse)
     assert run.code == 0 and "dlrm.instance.row_count,ok,0" in run.stdout
@@ -573,7 +573,7 @@ def test_check_prints_failures_and_a_summary(tmp_path: Path) -> None:
     # The caveats of a view over all traces are those of traces with rows. Acme's and ITP's are in views' SQL.
     described = json.loads(traces("describe", "unified.capacity", "--json", warehouse=warehouse).stdout)
     named = {note["name"].partition(".")[0] for note in described["notes"]}
-    assert named == {"not counted", "acme", "itp"}
+    assert named == {"not counted", "acme", "itp", "openb"}
 
 
 def test_check_explains_what_known_means(real_warehouse: Path) -> None:
@@ -674,7 +674,7 @@ def test_prints_full_texts_of_caveats_on_request(sample_warehouse: Path) -> None
 
 
 def test_plots_in_terminal_or_to_file(sample_warehouse: Path, tmp_path: Path) -> None:
-    caveat = "1 caveat: itp.min_duration_600 (!); show with --caveats"
+    caveat = " caveats: itp.min_duration_600 (!), "
     run = traces("query", "itp.gpu_hours", "--plot", "-p", "min_gpus=2", warehouse=sample_warehouse)
     assert run.code == 0 and "cluster04 ██" in run.stdout and "min_gpus = 2" in run.stdout
     assert caveat in run.stderr

@@ -122,7 +122,7 @@ def test_answer_is_an_arrow_stream_and_a_sequence_of_rows(
     assert list(answer) == frame.to_dict("records")
     assert answer.columns == list(frame.columns)
     assert answer.shape == frame.shape == (len(answer), 6)
-    assert repr(answer) == str(answer) and "1 caveat: itp.min_duration_600 (!)" in str(answer)
+    assert repr(answer) == str(answer) and " caveats: itp.min_duration_600 (!), " in str(answer)
     empty = warehouse.sql("select 1 as a where false")
     assert (len(empty), empty.pl().schema) == (0, {"a": polars.Int32})
     monkeypatch.setitem(sys.modules, "pandas", None)

@@ -1,4 +1,5 @@
 -- Requested compared with used resources (PAI tasks)
+-- resolves_caveat: pai.gpu_use_over_100
 -- chart: bar x=resource y=used_less_pct yname=tasks_that_use_less_pct title=Tasks that use less than they request (PAI tasks)
 -- column: tasks: Tasks with a request, sensor data and a known machine
 create or replace macro pai.plan_against_usage(

@@ -169,7 +169,7 @@ def test_catalog_has_the_parameters_of_every_macro(empty: duckdb.DuckDBPyConnect
 def test_caveats_list_the_objects_that_they_affect(empty: duckdb.DuckDBPyConnection) -> None:
     (objects,) = column(empty, "select objects from catalog.caveats where caveat = 'itp.no_wait'")
     assert {"itp.raw_job", "itp.standard_job_v1", "unified.jobs_v2", "unified.traces"} <= set(objects)
-    assert not {"itp.job_v1", "unified.size_cdf"} & set(objects)
+    assert not {"itp.gpu_hours", "unified.size_cdf"} & set(objects)
     named = {line.partition(":")[0] for view in view_files() for line in view.header.all("caveat")}
     assert named <= set(column(empty, "select caveat from catalog.caveats"))
 

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 import raw_dumps
 import sqlglot
+import suites
 from broken_rows import BrokenRow, broken_rows
 from counting import non_empty
 from pyarrow import csv
@@ -24,7 +25,7 @@ from tracehouse.views import ledgers
 from tracehouse.views.rules import all_rules
 from tracehouse.views.view_files import references, view_files
 
-pytestmark = pytest.mark.each_trace
+pytestmark = [pytest.mark.each_trace, suites.of("long")]
 
 # One module per trace with rules in SQL.
 TRACES = [

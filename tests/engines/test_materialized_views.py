@@ -99,7 +99,6 @@ def of_hourly(paths: object) -> list[str]:
     return sorted(path for path in paths if HOURLY.split(".")[1] in path)  # type: ignore[attr-defined]
 
 
-@suites.of("long")
 def test_materialized_rows_equal_computed_rows(fixture_warehouse: Path, tmp_path: Path) -> None:
     """Each view has rows, in the order of its header, and the same comments."""
     warehouse = Path(shutil.copytree(fixture_warehouse, tmp_path / "warehouse"))
@@ -357,7 +356,6 @@ def test_computes_unusable_files_again(few: Path) -> None:
             subprocess.run(checked, cwd=(few / path).parent, check=True, capture_output=True)
 
 
-@suites.of("long")
 def test_recomputes_views_of_a_damaged_file(few: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The views were computed from a wrong base file, which an ingest restores from its raw file."""
     right = query_rows(few, MEANS)
@@ -421,6 +419,8 @@ import os, signal, sys
 from pathlib import Path
 from tracehouse.engines.duckdb.write import build_info, database, materialized_views
 from tracehouse.ingest.store import view_store
+
+pytestmark = suites.of("long")
 materialized_views.LEAST_ROWS = materialized_views.LEAST_FREE_BYTES = 0
 step, warehouse = sys.argv[1], Path(sys.argv[2])
 module, name, calls = {
@@ -443,7 +443,6 @@ database.ingest([warehouse.with_name("raw")], warehouse, [], lambda *_: None)
 """
 
 
-@suites.of("long")
 def test_kill_leaves_one_complete_version(few_built: Path, tmp_path: Path) -> None:
     old = [("kalos", 7 / 3), ("seren", 7 / 3)]
     new = [("kalos", 8 / 3), ("seren", 7 / 3)]

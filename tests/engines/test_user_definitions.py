@@ -18,6 +18,8 @@ from tracehouse.lint.run import lint
 from tracehouse.publish.site import folder
 from tracehouse.sql.user_files import is_reserved
 
+pytestmark = suites.of("long")
+
 NODES = "sn,cpu_milli,memory_mib,gpu,model\na,1000,1024,1,T4\nb,1000,1024,0,\n"
 
 BIG = """-- Nodes with a GPU.
@@ -74,7 +76,6 @@ def test_user_views_and_queries_work_like_built_in_ones(warehouse: Path) -> None
     assert "min_gpus must be of type INTEGER, not 'x'" in refused.stderr
 
 
-@suites.of("long")
 def test_lint_finds_columns_that_own_views_and_queries_lack(warehouse: Path) -> None:
     files = {
         "views/mine/big.v1.sql": BIG,
@@ -117,6 +118,7 @@ def test_a_query_inherits_caveats_of_a_base_table(warehouse: Path) -> None:
     built = build_with(warehouse, {"sql/mine/sees.sql": query.format("sees"), "sql/mine/avoids.sql": avoids})
     assert built.problems == []
     of_columns = ["openb.cpu_classes_fragment", "openb.no_placement", "openb.node_sn_differs_by_list"]
+    of_columns.append("openb.pods_are_not_all_load")
     for name, caveats in {"sees": ["openb.node_lists_overlap", *of_columns], "avoids": of_columns}.items():
         of_query = f"select caveats from catalog.queries where query_name = 'mine.{name}'"
         assert query_rows(warehouse, of_query) == [(sorted(caveats),)]
@@ -318,7 +320,6 @@ def test_reports_errors_with_location_and_creates_the_rest(warehouse: Path) -> N
 NOT_LINTED = {"views/mine/on_circle.v1.sql", "sql/mine/on_big.sql", "sql/mine/default.sql"}
 
 
-@suites.of("long")
 def test_lint_reports_what_a_build_leaves_out(warehouse: Path) -> None:
     files = {name: text for name, (text, _) in WRONG.items() if "binary" not in name}
     files["views/mine/right.v1.sql"] = "create view mine.right_v1 as select sn from openb.node"
@@ -576,7 +577,6 @@ def test_refused_file_does_not_hide_the_built_in_view_of_its_name(warehouse: Pat
     assert query_rows(warehouse, "select nodes from mine.nodes")
 
 
-@suites.of("long")
 def test_publishes_own_views_and_queries_except_those_that_fail(warehouse: Path, tmp_path: Path) -> None:
     fails = "create view mine.fails_v1 as select cast(sn as integer) as number from openb.node;"
     reads = "-- Numbers\ncreate macro mine.numbers() as table select sum(number) as sum from mine.fails;"

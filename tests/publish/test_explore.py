@@ -30,6 +30,8 @@ from peak_memory import descendants, has_ended, watched
 from tracehouse.engines.duckdb.write import database
 from tracehouse.publish.site.contract import APPLICATION
 
+pytestmark = suites.of("long")
+
 SLOW = """-- Number of ordered pairs (never ends)
 create or replace macro mine.slow() as table
 select count(*) as pairs from range(10000000) as a, range(10000000) as b where a.range > b.range;
@@ -185,7 +187,6 @@ def test_lists_objects_with_data_first(served: Server, visitor: Opener) -> None:
     assert itp["gpus"] is None
 
 
-@suites.of("long")
 def test_figures_are_those_of_the_command_line(served: Server, visitor: Opener, warehouse: Path) -> None:
     run = command_line.server().run("verify", "--all", "--format", "csv", "-w", warehouse)
     expected = [(row["figure"], row["verdict"]) for row in csv.DictReader(io.StringIO(run.stdout))]

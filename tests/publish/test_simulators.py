@@ -35,6 +35,8 @@ from tracehouse.publish.simulators import export
 from tracehouse.publish.simulators.formats import NO_RUN_TIME, build_format
 from tracehouse.publish.simulators.loss_report import describe_totals
 
+pytestmark = suites.of("long")
+
 HELIOS_HEADER = "job_id,user,vc,gpu_num,cpu_num,node_num,state,submit_time,start_time,end_time,duration,queue"
 OPENDC = ("--cpu-mhz", 2000, "--gpu-mhz", 1000, "--default-cpus", 3, "--default-mem-mib", 512)
 HELIOS = ("--default-user", "unknown", "--default-cpus", 2, "--default-state", "COMPLETED")
@@ -679,7 +681,7 @@ def test_loss_report_is_printed_and_saved(sample_warehouse: Path, tmp_path: Path
         assert word in export.printed
     assert {"requested_cpus", "held_gpu_s"} <= {*export.dropped()}
     assert loss["format"] == "swf" and loss["licence"] and loss["citation"]
-    assert "openb.not_a_snapshot" in loss["caveats"]
+    assert "openb.deletion_never_empty" in loss["caveats"]
     assert all(source["file"] and source["synthetic"] for source in loss["sources"])
     per_field: Counter = Counter()
     for each in loss["fields"]:
@@ -837,7 +839,6 @@ def test_report_of_real_openb(real_warehouse: Path, real_raw: Path, tmp_path: Pa
     assert "The others held 22,579.8 GPU-hours; the files have 7.7 % more." in whole.printed
 
 
-@suites.of("long")
 def test_header_is_not_below_the_jobs(sample_warehouse: Path, tmp_path: Path) -> None:
     for trace in non_empty(("acme", "dlrm", "helios", "itp", "openb", "pai", "philly", "spot")):
         export = Export(sample_warehouse, tmp_path / trace, "swf", trace)
@@ -965,7 +966,6 @@ def is_in_sample(request: int, share: float, seed: int) -> bool:
     return int.from_bytes(hashlib.md5(text.encode()).digest()[8:], "little") % 10**9 < share * 10**9
 
 
-@suites.of("long")
 def test_sample_depends_on_the_seed_only(few_requests: Path, tmp_path: Path) -> None:
     for share, seed, threads in ((0.1, 7, 1), (0.1, 7, 4), (0.2, 7, 4), (0.1, 8, 4)):
         expected = [request for request in range(2000) if is_in_sample(request, share, seed)]

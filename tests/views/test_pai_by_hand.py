@@ -6,6 +6,9 @@ import duckdb
 import goldens
 import pytest
 import raw_dumps
+import suites
+
+pytestmark = suites.of("long")
 
 
 def rows_of(stem: str, columns: str, *rows: tuple[object, ...]) -> list[dict[str, object]]:

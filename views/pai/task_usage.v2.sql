@@ -5,6 +5,7 @@
 -- caveat: pai.gpu_counts_are_fractions: requested_gpus
 -- caveat: pai.gpu_type_is_assigned: gpu_type
 -- caveat: pai.gpu_type_null: gpu_type
+-- caveat: pai.gpu_use_over_100: used_gpus gpu_use_of_plan gpu_margin_of_capacity
 -- caveat: pai.memory_gb_looks_binary: requested_memory_gb used_memory_gb
 -- caveat: pai.misc_is_many_types: gpu_type
 -- caveat: pai.plan_gpu_null_is_cpu_task: requested_gpus
@@ -12,7 +13,6 @@
 -- caveat: pai.sensor_covers_two_fifths
 -- caveat: pai.sensor_is_lifetime_average
 -- resolves_caveat: pai.cpu_machines_in_spec
--- resolves_caveat: pai.gpu_use_over_100
 -- resolves_caveat: pai.use_is_absolute
 -- materialize: parquet unsorted
 -- Differs from version 1 in the last digits only: its sums are exact, and so the same on every run.
