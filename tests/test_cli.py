@@ -12,6 +12,7 @@ from pathlib import Path
 import command_line
 import duckdb
 import pytest
+import suites
 from command_line import TRACES, Run
 from counting import non_empty
 from imported import DUCKDB, TYPER, modules_of
@@ -624,6 +625,7 @@ def test_different_figure_exits_with_1(tmp_path: Path) -> None:
     assert re.search(rf"{len(found)} figures: .* differ, .*--all", shown, re.S)
 
 
+@suites.of("long")
 def test_part_of_a_trace_is_no_failure(tmp_path: Path) -> None:
     """Totals of the complete trace are not compared with a part of it."""
     warehouse = ingested(

@@ -260,6 +260,7 @@ def test_a_query_starts_the_fork_server_again(sample_warehouse: Path) -> None:
     later.join()
 
 
+@suites.of("long")
 def test_process_can_still_write(sample_warehouse: Path, tmp_path: Path) -> None:
     code = f"""
 import sys, tracehouse
@@ -279,6 +280,7 @@ answer.df().to_parquet({str(tmp_path / "pandas.parquet")!r})
     ]
 
 
+@suites.of("long")
 def test_notebook_needs_no_shell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     raw = tracehouse.sample("itp", "pai", "dlrm", out=tmp_path / "raw", scale=0.001, seed=3)
     opened = tracehouse.ingest([raw], tmp_path / "warehouse", traces=["itp", "pai"])
@@ -497,6 +499,7 @@ class Cluster(str, enum.Enum):  # noqa: UP042
     THIRD = "cluster03"
 
 
+@suites.of("long")
 def test_unusual_values_are_valid(warehouse: Warehouse) -> None:
     day, instant = dt.date(2020, 1, 2), dt.datetime(2020, 1, 2, 3, 4, 5, 678901)
     for value, expected in (

@@ -22,6 +22,8 @@ from tracehouse.ingest.declarations import all_traces
 from tracehouse.views.rules import all_rules
 from tracehouse.views.sql_text import first_statement
 
+pytestmark = suites.of("docs")
+
 REPOSITORY = Path(__file__).parents[2]
 DOCUMENTS = [*(path for path in site.documents() if path.endswith(".md")), site.HOME]
 # The pages of these queries have examples. `make docs` adds examples to the pages of all queries.
@@ -213,7 +215,6 @@ def test_links_of_documents_work() -> None:
     assert broken == []
 
 
-@suites.of("docs")
 def test_site_is_built_without_warnings_and_loads_nothing_external(
     tmp_path: Path, rendered: dict[str, str]
 ) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import duckdb
 import pytest
 import raw_dumps
+import suites
 from counting import non_empty
 from killing import kill_in_child
 
@@ -27,6 +28,7 @@ def column(connection: duckdb.DuckDBPyConnection, sql: str) -> list:
     return [row[0] for row in connection.execute(sql).fetchall()]
 
 
+@suites.of("long")
 def test_tables_views_and_queries_work_without_data(empty: duckdb.DuckDBPyConnection) -> None:
     names = column(empty, "select table_name from catalog.tables")
     assert len(names) == sum(len(trace.tables) for trace in all_traces().values())

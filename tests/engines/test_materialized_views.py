@@ -28,6 +28,8 @@ from tracehouse.ingest.store import cleanup, integrity, records
 from tracehouse.views import graph
 from tracehouse.views.view_files import view_files
 
+pytestmark = suites.of("long")
+
 STORED = [view.versioned for view in view_files() if storage_rule(view)]
 KEPT = "select versioned_name from catalog.views where stored"
 HOURLY = "acme.utilization_hourly_v2"
@@ -420,7 +422,6 @@ from pathlib import Path
 from tracehouse.engines.duckdb.write import build_info, database, materialized_views
 from tracehouse.ingest.store import view_store
 
-pytestmark = suites.of("long")
 materialized_views.LEAST_ROWS = materialized_views.LEAST_FREE_BYTES = 0
 step, warehouse = sys.argv[1], Path(sys.argv[2])
 module, name, calls = {

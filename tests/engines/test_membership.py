@@ -13,9 +13,9 @@ from tracehouse.core.errors import UsageError
 from tracehouse.engines.duckdb.read import answer, catalog, describe, membership, notes, sandbox
 from tracehouse.engines.duckdb.read.binding import BoundQuery, bind_query, bind_statement
 from tracehouse.publish.plot import pictures
-from tracehouse.sql.query_files import query_files
+from tracehouse.sql import query_files
 
-QUERIES = [query.full_name for query in query_files() if query.schema == "unified"]
+QUERIES = [f"unified.{path.stem}" for path in sorted(query_files.QUERIES.glob("unified/*.sql"))]
 # The views that unite traces.
 UNITING = ("unified.jobs", "unified.requests", "unified.capacity", "unified.capacity_hour")
 # Columns without a value in a synthetic trace, although its views can have one: Philly's clock has an unknown

@@ -7,6 +7,7 @@ from pathlib import Path
 import command_line
 import duckdb
 import pytest
+import suites
 from conftest import FIXTURE
 
 import tracehouse
@@ -51,6 +52,7 @@ def test_notes_count_the_rejected_rows_of_the_tables_behind_an_answer(
     assert text.startswith(HELIOS.removesuffix(SEE)) and "; openb.pod: 2 of " in text
 
 
+@suites.of("long")
 def test_every_interface_shows_them(fixture_warehouse: Path, opened: duckdb.DuckDBPyConnection) -> None:
     line = f"note: {HELIOS}"
     run = command_line.server().run(

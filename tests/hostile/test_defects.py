@@ -20,6 +20,7 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
+import suites
 from command_line import Run, Server
 from hostile.dumps import (
     ARCHIVED,
@@ -497,6 +498,7 @@ def archives() -> Iterator[tuple[str, Callable[[Place], dict[str, bytes]], Outco
         )
 
 
+@suites.of("long")
 def test_archives(server: Server, tmp_path: Path) -> None:
     """Each ingest has one defect in each of the tables of PAI."""
     found: dict[str, list[str]] = {}

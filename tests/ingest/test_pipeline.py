@@ -14,6 +14,7 @@ from typing import Any
 import command_line
 import duckdb
 import pytest
+import suites
 from few_files import quiet, tar_gz, write
 
 from tracehouse.core.errors import UsageError, UserError
@@ -198,6 +199,7 @@ def test_converts_again_and_reports_damaged_parquet(tmp_path: Path) -> None:
     assert path.read_bytes() == whole
 
 
+@suites.of("long")
 def test_damaged_parquet_without_raw_file_is_error_with_advice(tmp_path: Path) -> None:
     raw, warehouse = write(tmp_path / "raw", THREE), tmp_path / "warehouse"
     database.ingest([raw], warehouse, [], quiet)

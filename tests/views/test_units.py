@@ -2,6 +2,7 @@
 
 import duckdb
 import pytest
+import suites
 from counting import non_empty
 
 from tracehouse.engines.duckdb.write import catalog
@@ -54,6 +55,7 @@ def test_every_number_of_a_view_has_a_unit(synthetic: duckdb.DuckDBPyConnection)
     assert [f"{name}.{column}" for name, column in numbers if docs[name][column].unit is None] == []
 
 
+@suites.of("long")
 @pytest.mark.each_trace
 def test_every_number_of_a_query_has_a_unit(synthetic: duckdb.DuckDBPyConnection) -> None:
     """Lint infers the types from the SQL. DuckDB knows those of all columns."""
