@@ -368,6 +368,7 @@ def test_no_folder_for_temporary_files(sample_warehouse: Path, tmp_path: Path) -
         assert "Set the variable TMPDIR" in error and "read permission" not in error, line
 
 
+@suites.of("long")
 def test_unusual_input_and_output(sample_warehouse: Path) -> None:
     environment = os.environ | {"TRACES_WAREHOUSE": str(sample_warehouse), "traces": str(TRACES)}
     wrong = []
@@ -421,6 +422,7 @@ def test_warehouse_option_before_command(sample_warehouse: Path, tmp_path: Path)
         assert run.code == code, (before, behind, run.stderr)
 
 
+@suites.of("long")
 def test_limit_returns_first_rows_and_reports_omitted_ones(sample_warehouse: Path, tmp_path: Path) -> None:
     for arguments in (
         ["query", "itp.job"],
@@ -582,6 +584,7 @@ def test_check_explains_what_known_means(real_warehouse: Path) -> None:
     assert re.search(r" [1-9]\d* known \(the published files break them; --all says why\)", run.stderr)
 
 
+@suites.of("long")
 def test_different_figure_exits_with_1(tmp_path: Path) -> None:
     warehouse = ingested(
         tmp_path,

@@ -157,6 +157,7 @@ def test_wheel_contains_one_package(files: set[str]) -> None:
     assert [name for name in files if any(part.startswith(tests) for part in name.split("/"))] == []
 
 
+@suites.of("long")
 def test_wheel_contains_license(wheel: Path, files: set[str]) -> None:
     [license_file] = [name for name in files if name.endswith(".dist-info/licenses/LICENSE")]
     [metadata] = [name for name in files if name.endswith(".dist-info/METADATA")]
@@ -165,6 +166,7 @@ def test_wheel_contains_license(wheel: Path, files: set[str]) -> None:
         assert "License-Expression: Apache-2.0\n" in archive.read(metadata).decode()
 
 
+@suites.of("long")
 def test_wheel_contains_every_file_of_the_layers(files: set[str]) -> None:
     packaged = {name.removeprefix("tracehouse/") for name in files if name.startswith("tracehouse/")}
     assert packaged == in_tree(REPOSITORY)
@@ -173,6 +175,7 @@ def test_wheel_contains_every_file_of_the_layers(files: set[str]) -> None:
         assert any(name.startswith(f"{layer}/") and name.endswith(f".{ending}") for name in packaged)
 
 
+@suites.of("long")
 def test_editable_install_has_the_same_files(files: set[str]) -> None:
     packaged = {name.removeprefix("tracehouse/") for name in files if name.startswith("tracehouse/")}
     folder = Path(tracehouse.__file__).parent
@@ -180,6 +183,7 @@ def test_editable_install_has_the_same_files(files: set[str]) -> None:
     assert {name for name in packaged if not (folder / name).is_file()} == set()
 
 
+@suites.of("long")
 def test_installs_no_other_top_level_name(environment: Path) -> None:
     found = {path.name for path in site_packages(environment).iterdir()}
     assert "tracehouse" in found

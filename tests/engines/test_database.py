@@ -117,6 +117,7 @@ def damage_record(warehouse: Path) -> None:
     layout.build_info_file(warehouse).write_text("[]", encoding="utf-8")
 
 
+@suites.of("long")
 def test_rebuilds_a_modified_database(warehouse: Path) -> None:
     for damage in (
         delete_database,

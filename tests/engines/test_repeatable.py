@@ -8,6 +8,7 @@ import duckdb
 import pytest
 import raw_dumps
 import sqlglot
+import suites
 from counting import non_empty
 from random_seed import DEPTH, some
 from sqlglot import exp
@@ -154,6 +155,7 @@ def test_answers_are_the_same_on_every_run(sample_warehouse: Path) -> None:
         assert [name for name, answer in together.items() if answer != alone[name]] == []
 
 
+@suites.of("long")
 def test_order_of_rows_is_unique(synthetic: duckdb.DuckDBPyConnection) -> None:
     """Different rows of an answer differ in a column of `order by`."""
     for name in some([query.full_name for query in QUERIES], 30):

@@ -16,7 +16,6 @@ from counting import non_empty
 from hypothesis import given, settings, strategies
 from jackknife import assert_survival_bounds, share_bounds, survival_percentages
 from random_seed import DEPTH
-from statsmodels.duration.survfunc import SurvfuncRight
 
 from tracehouse.engines.duckdb.write import database
 from tracehouse.sql.query_files import query_files
@@ -206,6 +205,9 @@ def frame(runs: list[tuple[int, bool]], key: str = "a") -> pd.DataFrame:
 def test_survival_agrees_with_statsmodels(
     connection: duckdb.DuckDBPyConnection, one: list[tuple[int, bool]], other: list[tuple[int, bool]]
 ) -> None:
+    # Imported late, because each process of the tests would wait 4 s for it.
+    from statsmodels.duration.survfunc import SurvfuncRight
+
     observed = pd.concat([frame(one, "a"), frame(other, "b")])
     found = estimate_survival(connection, observed)
     for key, runs in non_empty(observed.groupby("sort_key")):
