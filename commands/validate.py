@@ -65,11 +65,11 @@ def check(
 def verify(options: AnswerOptions, traces: TraceNames, with_all: _AllFigures = False) -> None:
     """Compare published figures with figures computed from the data.
 
-    Prints the figures that differ, and how many there are with each verdict. Exits with 1 if a figure
-    differs, unless the measured value is the one that the catalog's explanation leads to. For named traces,
-    it prints the explanations. Figures that depend on synthetic data have the verdict `synthetic data`. Other
-    formats than tables have all measured figures. `traces describe` shows where a figure is printed, and its
-    SQL.
+    Prints the figures that differ, and how many there are with each verdict. Exits with 1 if a figure of
+    the publisher or of a paper differs, unless the measured value is the one that the catalog's explanation
+    leads to. Figures that others print are listed apart. For named traces, it prints the explanations.
+    Figures that depend on synthetic data have the verdict `synthetic data`. Other formats than tables have
+    all measured figures. `traces describe` shows where a figure is printed, and its SQL.
 
     Example: traces verify pai
     """
@@ -90,7 +90,11 @@ def verify(options: AnswerOptions, traces: TraceNames, with_all: _AllFigures = F
     shown = results if with_all else select(results)
     notes = [*verify.parts(results), *(verify.trust_summary(results) if with_all else ())]
     if is_table and not options.notes_to_stderr and not options.wide:
-        lines = _describe_figures(shown, with_reasons=bool(traces or with_all))
+        own, of_others = verify.by_authors(shown)
+        with_reasons = bool(traces or with_all)
+        lines = [*_describe_figures(own, with_reasons)]
+        if of_others:
+            lines += ["", "Printed by others:", "", *_describe_figures(of_others, with_reasons)]
         output.print_text("".join(f"{wrap_line(line, sys.stdout)}\n" for line in lines), not options.no_pager)
         options.print_notes(notes)
     else:
@@ -102,7 +106,7 @@ def verify(options: AnswerOptions, traces: TraceNames, with_all: _AllFigures = F
             options.print_notes(notes)
     if results and not with_all:
         _say_summary(options, len(results), "figures", verify.list_counts(counts))
-    if failures := verify.describe_failures(counts):
+    if failures := verify.describe_failures(results):
         raise UserError(failures)
 
 

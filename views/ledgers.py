@@ -29,6 +29,8 @@ TRUSTS = {
     "recalled": "quoted from memory",
     "third party": "printed by others",
 }
+# Sources by the authors of the trace or of a paper: `traces verify` fails if one of their figures differs.
+OF_AUTHORS = ("publisher", "paper", "read off a figure", "slides")
 # The columns of the value that an explanation leads to. Both may be empty.
 EXPLAINED = ("explained_value", "explained_tolerance")
 # The metrics that `catalog.metrics` lists for every trace. A trace may add others.

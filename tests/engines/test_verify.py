@@ -17,6 +17,7 @@ from tracehouse.engines.duckdb.read import checks, sandbox, verify
 from tracehouse.engines.duckdb.read.verify import Verdict
 from tracehouse.engines.duckdb.write import catalog, database
 from tracehouse.views import ledgers
+from tracehouse.views.ledgers import OF_AUTHORS, TRUSTS
 from tracehouse.views.view_files import DefinitionError
 
 NODES = "sn,cpu_milli,memory_mib,gpu,model\na,1000,1024,2,T4\nb,1000,1024,4,A10\nc,1000,1024,0,\n"
@@ -263,13 +264,24 @@ def test_counts_verdicts_by_kind_of_source(build: Build) -> None:
     assert set(table["printed_in"].to_pylist()) == {"a paper, table 1"}
 
 
+def results_with(trust: str, *verdicts: Verdict) -> list[verify.Result]:
+    return [verify.Result("a.one", "", 1, 2, "", verdict, trust, "", "") for verdict in verdicts]
+
+
 def test_failures_are_counted_in_the_singular_and_the_plural() -> None:
-    one = {Verdict.DIFFERS: 1, Verdict.EXPLAINED: 1, Verdict.REPRODUCED: 5}
-    two = {Verdict.DIFFERS: 1, Verdict.UNCONFIRMED: 1, Verdict.EXPLAINED: 2}
-    end = "without a confirmed reason"
-    assert verify.describe_failures(one) == f"1 of 7 figures differs {end}; 1 other differs as explained"
-    assert verify.describe_failures(two) == f"2 of 4 figures differ {end}; 2 others differ as explained"
-    assert verify.describe_failures({Verdict.EXPLAINED: 2}) == ""
+    one = results_with("paper", Verdict.DIFFERS, Verdict.EXPLAINED, *[Verdict.REPRODUCED] * 5)
+    two = results_with("publisher", Verdict.DIFFERS, Verdict.UNCONFIRMED, *[Verdict.EXPLAINED] * 2)
+    of, end = "figures of the publisher and of papers", "without a confirmed reason"
+    assert verify.describe_failures(one) == f"1 of 7 {of} differs {end}; 1 other differs as explained"
+    assert verify.describe_failures(two) == f"2 of 4 {of} differ {end}; 2 others differ as explained"
+    assert verify.describe_failures(results_with("slides", Verdict.EXPLAINED)) == ""
+
+
+def test_figures_of_others_fail_nothing_and_are_apart() -> None:
+    own, others = results_with("paper", Verdict.REPRODUCED), results_with("third party", Verdict.DIFFERS)
+    assert verify.by_authors([*others, *own]) == (own, others)
+    assert verify.describe_failures([*own, *others]) == ""
+    assert {*OF_AUTHORS} < {*TRUSTS}
 
 
 def test_invalid_number_is_an_error_with_its_line(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pyarrow as pa
 from tracehouse.core.progress import Step, ignore_step
 from tracehouse.engines.duckdb.read.catalog import check_traces, read_base_tables, read_rows
 from tracehouse.engines.duckdb.read.notes import Note
-from tracehouse.views.ledgers import TRUSTS
+from tracehouse.views.ledgers import OF_AUTHORS, TRUSTS
 
 # Relative tolerance for decimal fractions that are read as binary ones.
 ROUNDING = 1e-9
@@ -245,8 +245,15 @@ def list_counts(counts: Mapping[Verdict, int]) -> str:
     )
 
 
-def describe_failures(counts: Mapping[Verdict, int]) -> str:
-    """Say how many figures differ without a confirmed reason, and how many others; empty if none do."""
+def by_authors(results: Sequence[Result]) -> tuple[list[Result], list[Result]]:
+    """Split figures into those that the publisher or the authors of a paper print, and those of others."""
+    own = [result for result in results if result.trust in OF_AUTHORS]
+    return own, [result for result in results if result.trust not in OF_AUTHORS]
+
+
+def describe_failures(results: Sequence[Result]) -> str:
+    """Say how many figures of the authors differ without a confirmed reason; empty if none do."""
+    counts = verdict_counts(by_authors(results)[0])
     failures = counts.get(Verdict.DIFFERS, 0) + counts.get(Verdict.UNCONFIRMED, 0)
     if not failures:
         return ""
@@ -254,7 +261,8 @@ def describe_failures(counts: Mapping[Verdict, int]) -> str:
     explained = counts.get(Verdict.EXPLAINED, 0)
     others = f"{explained} other differs" if explained == 1 else f"{explained} others differ"
     more = f"; {others} as explained" if explained else ""
-    return f"{failures} of {sum(counts.values())} figures {differ} without a confirmed reason{more}"
+    listed = f"{failures} of {sum(counts.values())} figures of the publisher and of papers"
+    return f"{listed} {differ} without a confirmed reason{more}"
 
 
 def verdict_counts(results: Sequence[Result]) -> dict[Verdict, int]:
