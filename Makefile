@@ -1,5 +1,5 @@
 # make demo [RAW=folder]   set up, ingest synthetic files or your raw files, and run four queries
-# make test                set up and run the tests; about 6 minutes on 2 cores
+# make test                set up and run the tests; about 5 minutes on 2 cores
 # make long-test           run the tests that take more than a few seconds, and those that need the publishers' files
 # make older-test          open a database with an older version of DuckDB
 # make goldens [TRACE=x]   write the answers over tests/fixture to tests/goldens, or those of one trace alone; read the
