@@ -150,12 +150,13 @@ TERMINATED_IS_SUCCESS = Caveat(
 FAILED_TIME_UNKNOWN = Caveat(
     "pai.failed_time_unknown",
     "wrong result",
-    summary="Failed workers have a start or an end, never both: their run time and GPU-hours are unknown.",
+    summary="Failed workers have a start or an end, never both: some starts and all run times are unknown.",
     what_goes_wrong=(
         "Of 1,108 Failed instances, 845 have a start only and 263 an end only; all 1,150 Interrupted"
         " ones have an end only, and 513 of 672 Running ones not even a start. The time of failed"
         " workers cannot be measured. The run time and the GPU-hours of a failed task are those of"
-        " its instances that terminated, so shares of failed GPU time are far too low."
+        " its instances that terminated, so shares of failed GPU time are far too low. Its wait ends with the"
+        " first start that is known, and it counts as never started if none is."
     ),
     what_to_do="Count failed tasks and instances. Do not compare their GPU-hours with other traces.",
     documented_in="measured: on 12,000 of the last 28,758 rows of pai_instance_table",
