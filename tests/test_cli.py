@@ -170,6 +170,7 @@ DESCRIBED = {
 }
 
 
+@suites.of("long")
 def test_describes_every_kind_of_object(sample_warehouse: Path) -> None:
     missing = {}
     for name, expected in DESCRIBED.items():
@@ -312,6 +313,7 @@ def test_sql_error_marks_place_in_statement(sample_warehouse: Path, tmp_path: Pa
             assert shown[marks.index("^") : len(marks)] == marked
 
 
+@suites.of("long")
 def test_errors_show_no_sql_of_tracehouse(sample_warehouse: Path) -> None:
     """DuckDB does not know the place of a name in the argument of `query_table`."""
     for name in ("/etc/passwd", "nope", "select 1"):
@@ -682,6 +684,7 @@ def test_prints_full_texts_of_caveats_on_request(sample_warehouse: Path) -> None
     assert len(names) > 2 and [name for name in names if f"caveat {name}: " not in complete] == []
 
 
+@suites.of("long")
 def test_plots_in_terminal_or_to_file(sample_warehouse: Path, tmp_path: Path) -> None:
     caveat = " caveats: itp.min_duration_600 (!), "
     run = traces("query", "itp.gpu_hours", "--plot", "-p", "min_gpus=2", warehouse=sample_warehouse)

@@ -66,6 +66,7 @@ def add_node(warehouse: Path, name: str = "b") -> None:
         file.write(f"{name},1000,1024,2,T4\n")
 
 
+@suites.of("long")
 def test_ingest_keeps_kind_of_database(warehouse: Path) -> None:
     for copy_tables, kind, gpus in ((False, "VIEW", 3), (True, "BASE TABLE", 5), (False, "VIEW", 7)):
         database.build(warehouse, copy_tables)

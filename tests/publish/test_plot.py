@@ -185,6 +185,7 @@ def test_every_chart_can_be_drawn(opened: DuckDBPyConnection) -> None:
     assert failed == {}
 
 
+@suites.of("long")
 def test_template_selects_the_rows_that_are_drawn(opened: DuckDBPyConnection) -> None:
     """A page selects them from any answer: the default one has the rows of the picture."""
     for name in set(TESTED) - ONE_NUMBER_IN_THE_SAMPLE:
@@ -432,6 +433,7 @@ def test_terminal_draws_reference_values_and_explains_only_what_it_draws() -> No
     assert terminal.explain_marks(found) == ["Line: mean of each day."]
 
 
+@suites.of("long")
 def test_every_kind_of_chart_can_be_drawn_in_a_terminal(opened: DuckDBPyConnection) -> None:
     for name in OF_EACH_KIND:
         bound = binding.bind_query(opened, name, {}, for_chart=True)

@@ -7,6 +7,7 @@ from pathlib import Path
 import duckdb
 import polars
 import pytest
+import suites
 from conftest import SAMPLE_SCALE, SAMPLE_SEED
 from counting import non_empty
 from few_files import quiet
@@ -53,6 +54,7 @@ def test_two_samples_at_once_do_not_mix(tmp_path: Path) -> None:
     assert write_sample(tmp_path, 0.0001, 0, ["itp"], quiet)
 
 
+@suites.of("long")
 def test_seed_determines_the_bytes_of_each_trace(sample_raw: Path, tmp_path: Path) -> None:
     """The function that writes samples returns all files, and reports their bytes."""
     counts: Counter[str] = Counter()

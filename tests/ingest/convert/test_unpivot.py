@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+import suites
 from few_files import quiet
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -122,6 +123,7 @@ def in_order(rows: pd.DataFrame) -> list[tuple]:
     return sorted(plain, key=repr)
 
 
+@suites.of("long")
 @settings(max_examples=40 * DEPTH)
 @given(files=pieces(), chunk_bytes=st.integers(1, 400))
 def test_cells_become_the_rows_of_pandas_melt(
