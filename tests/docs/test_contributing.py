@@ -156,9 +156,7 @@ def test_changelog_and_citation_have_the_current_version() -> None:
         r'^version = "(.*)"', (REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"), re.M
     )
     assert version
-    assert (
-        (REPOSITORY / "CHANGELOG.md")
-        .read_text(encoding="utf-8")
-        .startswith(f"# Changes\n\n## {version[1]}\n")
-    )
+    changes = (REPOSITORY / "CHANGELOG.md").read_text(encoding="utf-8")
+    released = changes.replace("# Changes\n\n## Unreleased\n", "# Changes\n")
+    assert re.findall(r"^## (.*)$", released, re.M)[0] == version[1]
     assert f"version: {version[1]}\n" in (REPOSITORY / "CITATION.cff").read_text(encoding="utf-8")
