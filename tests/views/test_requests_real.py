@@ -28,8 +28,9 @@ def test_figures_are_measured(requests_warehouse: Path) -> None:
             for result in compare(connection, ["azure_llm", "mooncake"])
         }
     of_these_files = {name: verdict for name, verdict in verdicts.items() if not name.endswith(NOT_HERE)}
-    # The paper prints 1,500 tokens; the files have 1,469.
-    assert of_these_files.pop("azure_llm.median_input_code") is verify.Verdict.UNCONFIRMED
+    # The paper prints 1,500 tokens; the files have 1,469. The other paper does not say what its ratio counts.
+    unconfirmed = ("azure_llm.median_input_code", "mooncake.cache_ratio_conversation")
+    assert {of_these_files.pop(name) for name in unconfirmed} == {verify.Verdict.UNCONFIRMED}
     assert set(of_these_files.values()) == {verify.Verdict.REPRODUCED}, of_these_files
     assert len(of_these_files) == 16
 
