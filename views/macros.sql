@@ -101,6 +101,11 @@ case
 end;
 comment on macro stats.censored_pct is 'Percentage of a quantity in censored rows; with 1 as the quantity, percentage of rows. NULL if it is unknown for some row whether it is censored.';
 
+create or replace macro stats.pct_of_known(part, known, total) as
+case when known >= 0.9 * total then 100.0 * part / nullif(known, 0) end;
+comment on macro stats.pct_of_known is
+'Percentage of what is known. NULL if less than 90 % of the total is known, which may differ from the rest.';
+
 -- F_n(M) of Beware of Fragmentation (ATC 2023), added up over pairs of a node and a task class. A class needs
 -- needed_gpus, and the node has fitting_gpus with enough free capacity; has_rest: all other needs are met. On a node
 -- that can run the class only the free capacity of GPUs that have too little for it is fragmented.
@@ -219,8 +224,21 @@ from (
 ) as deviations;
 comment on macro table stats.survival_curve is 'Kaplan-Meier estimate of how long something lasts, per series of a table or CTE: one row per distinct time, with the percentage that lasts at most this time, and its 95 % confidence interval. Rows that did not end (is_event) are right-censored.';
 
+create or replace macro stats.t_quantile(freedom) as
+1.959963984540054 * exp(1.18956 / freedom + 0.85545 / pow(freedom, 2) - 0.17498 / pow(freedom, 3));
+comment on macro stats.t_quantile is
+'Quantile of Student''s t at 97.5 %, within a thousandth for one degree of freedom or more.';
+
+-- Rounding makes ten equal units ten.
+create or replace macro stats.effective_units(weights, squares) as
+coalesce(round(weights * weights / nullif(squares, 0), 9), 0);
+comment on macro stats.effective_units is
+'Number of equal units that vary as much (Kish), from the sum of the weights of the units and that of their squares.';
+
 -- A jackknife: days, or users, are a sample, and rows are not. The share without each of them shows how much it varies.
--- The logit keeps bounds between 0 and 100.
+-- The logit keeps bounds between 0 and 100. If a few units vary most, the deviation itself is uncertain: t has as many
+-- degrees of freedom as equal units would give it (Satterthwaite). Changes are multiplied by the root of the number of
+-- units, so that sums of their fourth powers stay exact.
 create or replace macro stats.share_interval(source, by_column, unit, part, whole) as table
 with share_rows as (
     select
@@ -234,6 +252,7 @@ with share_rows as (
 share_series as (
     select
         series,
+        count(case when whole_sum > 0 then sampled_unit end) as units,
         stats.fsum(part_sum) as part_sum,
         stats.fsum(whole_sum) as whole_sum,
         100.0 * stats.fsum(case when sampled_unit is not null then whole_sum else 0.0 end)
@@ -245,32 +264,50 @@ share_series as (
 shares_without as (
     select
         share_rows.series,
-        ln(
-            nullif(greatest(totals.part_sum - share_rows.part_sum, 0), 0)
-            / nullif(
-                greatest(totals.whole_sum - totals.part_sum - share_rows.whole_sum + share_rows.part_sum, 0), 0
+        share_rows.part_sum / nullif(totals.part_sum, 0) as part_share,
+        (share_rows.whole_sum - share_rows.part_sum) / nullif(totals.whole_sum - totals.part_sum, 0) as rest_share,
+        sqrt(totals.units)
+        * (
+            ln(
+                nullif(greatest(totals.part_sum - share_rows.part_sum, 0), 0)
+                / nullif(
+                    greatest(totals.whole_sum - totals.part_sum - share_rows.whole_sum + share_rows.part_sum, 0), 0
+                )
             )
-        )
-        - ln(nullif(totals.part_sum, 0) / nullif(totals.whole_sum - totals.part_sum, 0)) as change
+            - ln(nullif(totals.part_sum, 0) / nullif(totals.whole_sum - totals.part_sum, 0))
+        ) as change
     from share_rows
     inner join share_series as totals on share_rows.series = totals.series
     where share_rows.sampled_unit is not null and share_rows.whole_sum > 0
 ),
 
 -- With all of the part in one unit, the share varies too much to say.
+share_spreads as (
+    select
+        series,
+        least(
+            stats.effective_units(stats.fsum(part_share), stats.fsum(part_share * part_share)),
+            stats.effective_units(stats.fsum(rest_share), stats.fsum(rest_share * rest_share))
+        ) as effective_units,
+        case
+            when count(change) = count(*)
+                then
+                    sqrt(
+                        (count(*) - 1.0) / count(*)
+                        * greatest(stats.favg(change * change) - pow(stats.favg(change), 2), 0)
+                    )
+        end as spread,
+        count(*) * pow(stats.favg(change * change), 2) / nullif(stats.favg(pow(change, 4)), 0) as freedom
+    from shares_without
+    group by series
+),
+
 share_deviations as (
     select
         series,
-        case
-            when count(*) >= 10 and count(change) = count(*)
-                then
-                    1.959963984540054
-                    * sqrt(
-                        (count(*) - 1) * greatest(stats.favg(change * change) - pow(stats.favg(change), 2), 0)
-                    )
-        end as deviation
-    from shares_without
-    group by series
+        effective_units,
+        case when effective_units >= 10 then spread * coalesce(stats.t_quantile(freedom), 0) end as deviation
+    from share_spreads
 )
 
 select
@@ -279,16 +316,18 @@ select
     100.0 * totals.part_sum
     / nullif(totals.part_sum + (totals.whole_sum - totals.part_sum) * exp(deviations.deviation), 0) as low_pct,
     100.0 * totals.part_sum
-    / nullif(totals.part_sum + (totals.whole_sum - totals.part_sum) * exp(-deviations.deviation), 0) as high_pct
+    / nullif(totals.part_sum + (totals.whole_sum - totals.part_sum) * exp(-deviations.deviation), 0) as high_pct,
+    deviations.effective_units
 from share_series as totals
 left join share_deviations as deviations on totals.series = deviations.series and totals.known_pct >= 95;
-comment on macro table stats.share_interval is '100 * sum(part) / sum(whole) per series of a table or CTE with one row per series and unit, and its 95 % confidence interval, if the units (days, users) are a sample of similar units. The bounds are NULL with fewer than ten units, if more than 5 % of the whole has no unit, or if one unit has all of the part or all of the rest.';
+comment on macro table stats.share_interval is '100 * sum(part) / sum(whole) per series of a table or CTE with one row per series and unit, and its 95 % confidence interval, if the units (days, users) are a sample of similar units. effective_units: the number of equal units that vary as much as these (Kish), of the part or of the rest, whichever are fewer; NULL if more than 5 % of the whole has no unit. The bounds are NULL where it is below ten or NULL, or if one unit has all of the part or all of the rest.';
 
 -- Woodruff (1952): the bounds of a percentile are the values at the bounds of the percentage at this value. Days, or
 -- users, are a sample, and rows are not: the deviations of the rows of a unit are added before they are squared. The
 -- deviation of a row is how the logarithm of the share that lasts longer than t changes if the row counts more:
 -- variance up to its own time or t, less 1 / (at_risk - events) if it ended by t. Divided by the share of the other
--- units, it is about the change without this unit, as in a jackknife.
+-- units, it is about the change without this unit, as in a jackknife. As there, t has the degrees of freedom of equal
+-- units, and deviations are multiplied by the root of the number of units.
 create or replace macro stats.survival_percentiles(
     source, by_column, unit, observed, is_event, percentiles
 ) as table
@@ -349,6 +388,7 @@ survival_deviations as (
         observed_rows.sampled_unit,
         curve.percent_before,
         sum(observed_rows.observations) as observations,
+        sum(case when observed_rows.ends then observed_rows.observations else 0 end) as ended,
         stats.fsum(
             observed_rows.observations
             * (
@@ -371,7 +411,15 @@ survival_units as (
         wanted.series,
         wanted.percentile,
         wanted.reached_pct,
-        stats.fsum(
+        cast(
+            sum(case when deviations.percent_before < wanted.percentile then deviations.ended else 0 end) as double
+        ) as ended,
+        cast(
+            sum(case when deviations.percent_before >= wanted.percentile then deviations.observations else 0 end)
+            as double
+        ) as lasting,
+        sqrt(max(sampled.units))
+        * stats.fsum(
             case
                 when deviations.percent_before < wanted.percentile then deviations.deviation
                 else wanted.variance * deviations.observations
@@ -384,23 +432,37 @@ survival_units as (
     group by wanted.series, wanted.percentile, wanted.reached_pct, deviations.sampled_unit
 ),
 
+survival_spreads as (
+    select
+        series,
+        percentile,
+        least(
+            stats.effective_units(stats.fsum(ended), stats.fsum(ended * ended)),
+            stats.effective_units(stats.fsum(lasting), stats.fsum(lasting * lasting))
+        ) as effective_units,
+        sqrt((count(*) - 1.0) / count(*) * stats.favg(deviation * deviation))
+        / nullif(-ln(1 - min(reached_pct) / 100), 0) as spread,
+        count(*) * pow(stats.favg(deviation * deviation), 2) / nullif(stats.favg(pow(deviation, 4)), 0) as freedom
+    from survival_units
+    group by series, percentile
+),
+
 survival_bounds as (
     select
         series,
         percentile,
+        effective_units,
         round(100 - 100 * pow(1 - percentile / 100.0, exp(-deviation)), 9) as low_pct,
         round(100 - 100 * pow(1 - percentile / 100.0, exp(deviation)), 9) as high_pct
     from (
         select
             series,
             percentile,
-            coalesce(
-                1.959963984540054 * sqrt(stats.fsum(deviation * deviation) * (count(*) - 1) / count(*))
-                / nullif(-ln(1 - min(reached_pct) / 100), 0),
-                0
-            ) as deviation
-        from survival_units
-        group by series, percentile
+            effective_units,
+            case
+                when effective_units >= 10 then coalesce(spread * stats.t_quantile(freedom), 0)
+            end as deviation
+        from survival_spreads
     ) as deviations
 )
 
@@ -415,7 +477,8 @@ select
     case
         when max(curve.percentile) >= wanted.percentile
             then min(curve.value) filter (where curve.percentile >= bounds.high_pct)
-    end as high_value
+    end as high_value,
+    max(bounds.effective_units) as effective_units
 from survival_values as curve
 inner join survival_series as sampled on curve.series = sampled.series
 cross join (select unnest(percentiles) as percentile) as wanted
@@ -423,8 +486,7 @@ left join survival_bounds as bounds
     on
         curve.series = bounds.series
         and wanted.percentile = bounds.percentile
-        and sampled.units >= 10
         and sampled.known_pct >= 95
 where curve.events > 0
 group by curve.series, wanted.percentile;
-comment on macro table stats.survival_percentiles is 'Whole percentiles of the Kaplan-Meier estimate (stats.survival_curve) per series of a table or CTE, each with its 95 % confidence interval, if the units (days, users) are a sample of similar units. A value and its bounds are NULL if the estimate does not reach the percentile. The bounds are NULL with fewer than ten units, or if more than 5 % of the rows have no unit.';
+comment on macro table stats.survival_percentiles is 'Whole percentiles of the Kaplan-Meier estimate (stats.survival_curve) per series of a table or CTE, each with its 95 % confidence interval, if the units (days, users) are a sample of similar units. A value and its bounds are NULL if the estimate does not reach the percentile. effective_units: the number of equal units that vary as much as these (Kish), of the rows that ended by the value or of those that last longer, whichever are fewer; NULL if more than 5 % of the rows have no unit. The bounds are NULL where it is below ten or NULL.';

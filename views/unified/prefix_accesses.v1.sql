@@ -14,7 +14,7 @@ with accesses as (
         request_number,
         prefix_blocks,
         unnest(generate_series(1, array_length(prefix_blocks))) as place
-    from unified.requests_v1
+    from unified.requests_v2
     where arrival_s is not null and prefix_blocks is not null
 ),
 
