@@ -36,7 +36,8 @@ The chart line is a kind of chart and columns of the result:
 one name. `facet=cluster` draws a small chart per cluster; `facet=trace+workload` gives each its own unit of
 time. `rule=capacity_gpus` adds a second height at each x, as a dashed line or, over bars, as a mark.
 `band=low_pct,high_pct` shades the area between two columns behind lines, or adds an error bar to bars;
-`interval=greenwood` or `interval=jackknife` says how these bounds of a confidence interval are estimated.
+`interval=greenwood` or `interval=jackknife:{per}` says how these bounds of a confidence interval are
+estimated, and names the parameter that has the units of a jackknife.
 `least=1` starts the y axis at the least possible value. `with=every_value` sets that boolean parameter to
 true unless the user gives it. Columns are listed in the order of the result. `yname=tasks_pct` gives an axis
 a clearer name than its column has; `xname={per}` names it as the value of that parameter. `count=minutes`
@@ -108,7 +109,7 @@ DRAWN_KEYS = {
     "lorenz": ("color",),
     "pareto": ("color", "label"),
 }
-INTERVALS = ("greenwood", "jackknife")
+_INTERVAL = re.compile(r"greenwood|jackknife:{\w+}")
 BOX_PARTS = ("p5", "p25", "median", "p75", "p95")
 
 _MACRO = re.compile(r"create (?:or replace )?macro (?P<name>[a-z0-9_.]+)\(", re.I)
@@ -163,9 +164,9 @@ class Chart:
     """How to draw a result. An attribute is empty if the chart line does not have its key.
 
     `labels` are the columns of `label=`, `band` the two columns of `band=`, and `parameter` the parameter of
-    `with=`. `partial` has "first" and "last" if these periods on the x axis are incomplete. `interval` is one
-    of INTERVALS. `least` is the least possible value of y. `note` is a sentence to print below the title.
-    `title` is empty if the chart has the title of the query.
+    `with=`. `partial` has "first" and "last" if these periods on the x axis are incomplete. `interval` is
+    "greenwood", or "jackknife:" and its units. `least` is the least possible value of y. `note` is a sentence
+    to print below the title. `title` is empty if the chart has the title of the query.
     """
 
     kind: str
@@ -350,8 +351,8 @@ def find_chart_error(chart: Chart) -> str:
         return NEEDS_COLOR[chart.kind]
     if chart.band and (chart.kind not in ("bar", "line", "step") or len(chart.band) != 2):
         return "a band has two columns, in a bar, line or step chart"
-    if chart.interval and (not chart.band or chart.interval not in INTERVALS):
-        return f"write the interval of a band as {' or '.join(INTERVALS)}"
+    if chart.interval and (not chart.band or not _INTERVAL.fullmatch(chart.interval)):
+        return "write the interval of a band as greenwood or jackknife:{parameter}"
     if chart.least and not re.fullmatch(NUMBER, chart.least):
         return "the least value of the y axis is a number"
     if not set(chart.partial) <= {"first", "last"}:

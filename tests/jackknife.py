@@ -4,7 +4,11 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 import pandas as pd
+import scipy.stats
 from counting import non_empty
+
+LEAST_UNITS = 10
+"""With fewer effective units an interval has no bounds."""
 
 
 def count_by_unit(units: np.ndarray, positions: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -19,10 +23,20 @@ def without_each(units: int) -> np.ndarray:
     return 1 - np.eye(units)
 
 
-def spread_of(estimates: np.ndarray) -> float:
-    """Return half of the width of a 95 % interval, from the estimates without each unit."""
-    units = len(estimates)
-    return 1.959963984540054 * np.sqrt((units - 1) / units * ((estimates - estimates.mean()) ** 2).sum())
+def effective_units(*weights: np.ndarray) -> float:
+    """Return Kish's number of equal units: the smallest of those by the given weights of the units."""
+    return min(each.sum() ** 2 / (each**2).sum() if each.any() else 0 for each in weights)
+
+
+def spread_of(estimate: float, without: np.ndarray) -> float:
+    """Return half of the width of a 95 % interval, from an estimate and those without each unit.
+
+    Student's t has Satterthwaite's degrees of freedom.
+    """
+    units, changes = len(without), (without - estimate) ** 2
+    variance = (units - 1) / units * ((without - without.mean()) ** 2).sum()
+    freedom = changes.sum() ** 2 / (changes**2).sum()
+    return scipy.stats.t.ppf(0.975, freedom) * np.sqrt(variance)
 
 
 def survival_percentages(rows: pd.DataFrame, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -40,16 +54,26 @@ def survival_percentages(rows: pd.DataFrame, times: np.ndarray) -> tuple[np.ndar
 
 
 def survival_bounds(rows: pd.DataFrame, percentiles: Iterable[int]) -> dict[int, np.ndarray]:
-    """Return the percentages whose values are the bounds of each percentile that the estimate reaches."""
+    """Return the percentages whose values are the bounds of each percentile that the estimate reaches.
+
+    A percentile of fewer than ten effective days has no bounds.
+    """
     days = rows["day"].nunique()
-    [estimate] = survival_percentages(rows, np.ones((1, days)))[1]
+    values, [estimate] = survival_percentages(rows, np.ones((1, days)))
     curves = survival_percentages(rows, without_each(days))[1]
+    groups = rows.groupby("day")
     found = {}
     for percentile in percentiles:
-        if estimate[-1] >= percentile:
+        if estimate[-1] < percentile:
+            continue
+        value = values[np.searchsorted(estimate, percentile)]
+        ended = groups.apply(lambda day, by=value: (day["has_ended"] & (day["seconds"] <= by)).sum())
+        lasting = groups.apply(lambda day, by=value: (day["seconds"] > by).sum())
+        if effective_units(ended.to_numpy(), lasting.to_numpy()) >= LEAST_UNITS:
             # The logarithm of what lasts longer, at the percentile or, if nothing does, before it.
             position = min(np.searchsorted(estimate, percentile), np.searchsorted(estimate, 100) - 1)
-            width = spread_of(np.log(1 - curves[:, position] / 100)) / -np.log(1 - estimate[position] / 100)
+            last, lasts = np.log(1 - curves[:, position] / 100), np.log(1 - estimate[position] / 100)
+            width = spread_of(lasts, last) / -lasts
             found[percentile] = 100 - 100 * (1 - percentile / 100) ** np.exp([-width, width])
     return found
 
@@ -64,8 +88,7 @@ def assert_survival_bounds(
     values, curves = survival_percentages(rows, np.ones((1, rows["day"].nunique())))
     reached = np.concatenate([[0], curves[0], [np.inf]])
     expected = survival_bounds(rows, bounds)
-    assert non_empty(expected)
-    for percentile, found in bounds.items():
+    for percentile, found in non_empty(bounds.items()):
         if percentile not in expected:
             assert [*found] == [None, None], percentile
             continue
@@ -78,12 +101,16 @@ def assert_survival_bounds(
 
 def logit_bounds(share: float, without: np.ndarray) -> list[float]:
     """Return the bounds in percent of a share, from the shares without each unit."""
-    logits = np.log(share / (1 - share)) + np.array([-1, 1]) * spread_of(np.log(without / (1 - without)))
-    return [*(100 / (1 + np.exp(-logits)))]
+    logit = np.log(share / (1 - share))
+    width = spread_of(logit, np.log(without / (1 - without)))
+    return [*(100 / (1 + np.exp(-logit + np.array([width, -width]))))]
 
 
-def share_bounds(part: pd.Series, whole: pd.Series, units: pd.Series) -> list[float]:
-    """Return the bounds of the sum of `part` in percent of that of `whole`."""
+def share_bounds(part: pd.Series, whole: pd.Series, units: pd.Series) -> list[float] | list[None]:
+    """Return the bounds of the sum of `part` in percent of that of `whole`, None with few effective units."""
     sums = pd.DataFrame({"part": part.astype(float), "whole": whole.astype(float)}).groupby(units).sum()
+    sums = sums[sums["whole"] > 0]
+    if effective_units(sums["part"].to_numpy(), (sums["whole"] - sums["part"]).to_numpy()) < LEAST_UNITS:
+        return [None, None]
     total, without = sums.sum(), sums.sum() - sums
     return logit_bounds(total["part"] / total["whole"], (without["part"] / without["whole"]).to_numpy())

@@ -1,6 +1,7 @@
-"""BurstGPT: requests to the LLM services of a university, 231 days with latencies and failures.
+"""BurstGPT: requests to the LLM services of a university on 231 days, with failures.
 
-Licence: CC BY 4.0, HPMLL.
+Licence: CC BY 4.0, HPMLL. Parts 1 and 2 cover 121 days, part 3 another 110 after a gap of 104. Latencies and
+sessions are in part 3 only.
 
 Files, from https://github.com/HPMLL/BurstGPT (release v1.2): ``BurstGPT_1.csv`` to ``BurstGPT_3.csv`` →
 `raw_request`. Ingest skips ``BurstGPT_without_fails_<part>.csv``, which repeat them without the failed
@@ -19,7 +20,7 @@ CLOCK = Clock(
     epoch="midnight of the first day, at an unpublished date",
     zone="local time of the university, which is not named",
     local_offset_s=0,
-    true_parts="hour of the day, order and differences",
+    true_parts="hour of the day, order and differences; no part covers days 121 to 225",
     fake_parts="weekday; the date is unknown",
     documented_in=README,
 )
@@ -34,7 +35,7 @@ FAILED = Caveat(
 RAMP_UP = Caveat(
     "burstgpt.ramp_up",
     "wrong result",
-    summary="The first 400 windows of 180 s have 0.034 requests a second, a steady one 3.17.",
+    summary="Of part 1, the first 400 windows of 180 s have 0.034 requests a second, a steady one 3.17.",
     what_goes_wrong="A benchmark that replays the trace from second 0 has almost no load.",
     what_to_do="Start in a steady part, such as windows 4550 to 4950: seconds 819000 to 891000.",
     documented_in="third party: users, issue 11",

@@ -22,6 +22,7 @@ NEUTRAL = ("false", "any", "all", "")
 PARAMETER = re.compile(r"{(\w+)}")
 # The parameter that affects only the bounds of a confidence interval by jackknife.
 INTERVAL = "sampled_by"
+JACKKNIFE = "jackknife:"
 BOX = "Boxes: 25th to 75th percentile, with a line at the median. Whiskers: 5th to 95th."
 MOST_CAVEATS, MOST_IF_NARROW = 4, 1
 # A band is visible if it is somewhere at least this share of the highest value high.
@@ -55,7 +56,7 @@ def hidden_parameters(connection: duckdb.DuckDBPyConnection, name: str, chart: C
     """
     meaning = "select meaning from catalog.query_parameters where query_name = $name and parameter = $hidden"
     found = read_rows(connection, meaning, name=name, hidden=chart.parameter)
-    unused = set() if chart.interval == "jackknife" else {INTERVAL}
+    unused = set() if chart.interval.startswith(JACKKNIFE) else {INTERVAL}
     return {chart.parameter, *unused, *(word for row in found for word in row["meaning"].split())}
 
 
@@ -68,7 +69,7 @@ def effective_parameters(
     the chart names has an effect.
     """
     sql = "from catalog.query_parameters where query_name = $name order by position"
-    named = _named_parameters(chart.x.name, chart.y.name, chart.note)
+    named = _named_parameters(chart.x.name, chart.y.name, chart.note, chart.interval)
     found = {}
     for parameter in read_rows(connection, sql, name=name):
         default = f"select cast({parameter['default_value']} as varchar)"
@@ -84,7 +85,7 @@ def effective_parameters(
 def fill_parameters(
     connection: duckdb.DuckDBPyConnection, name: str, given: Mapping[str, str], chart: Chart
 ) -> Chart:
-    """A chart with the values of parameters in the names of its axes and in its note.
+    """A chart with the values of parameters in the names of its axes, in its note and in its interval.
 
     They are in place of `{parameter}`, which stays if there is no such parameter, or if it is NULL. The
     values in the names of axes are columns.
@@ -97,7 +98,8 @@ def fill_parameters(
     def named(axis: Axis) -> Axis:
         return replace(axis, name=PARAMETER.sub(lambda found: column_name(value(found)), axis.name))
 
-    return replace(chart, x=named(chart.x), y=named(chart.y), note=PARAMETER.sub(value, chart.note))
+    note, interval = (PARAMETER.sub(value, text) for text in (chart.note, chart.interval))
+    return replace(chart, x=named(chart.x), y=named(chart.y), note=note, interval=interval)
 
 
 def _named_parameters(*named: str) -> set[str]:
@@ -189,8 +191,10 @@ def _name_band(chart: Chart) -> str:
         return "lowest and highest value of the day"
     if low.removeprefix("low_") == high.removeprefix("high_"):
         counted = split_unit(chart.y.name)[0]
-        by = {"greenwood": f" by Greenwood, {counted} taken as independent", "jackknife": " by jackknife"}
-        return f"95 % confidence interval{by.get(chart.interval, '')}"
+        if chart.interval.startswith(JACKKNIFE):
+            return f"95 % confidence interval by jackknife over {chart.interval.removeprefix(JACKKNIFE)}s"
+        by = f" by Greenwood, {counted} taken as independent" if chart.interval else ""
+        return f"95 % confidence interval{by}"
     return f"{axis_title(low)} to {axis_title(high)}"
 
 

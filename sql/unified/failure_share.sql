@@ -13,7 +13,7 @@
 -- resolves_caveat: spot.durations_are_cut_off
 -- resolves_caveat: spot.no_start
 -- resolves_caveat: spot.request_is_per_worker
--- chart: bar x=trace+cluster y=failed_of_all_pct color=trace band=low_failed_of_all_pct,high_failed_of_all_pct interval=jackknife xname=cluster yname=failed_jobs_pct title=Share of failed jobs by cluster (all traces)
+-- chart: bar x=trace+cluster y=failed_of_all_pct color=trace band=low_failed_of_all_pct,high_failed_of_all_pct interval=jackknife:{sampled_by} xname=cluster yname=failed_jobs_pct title=Share of failed jobs by cluster (all traces)
 create or replace macro unified.failure_share(
     gpu_only boolean := true,
     preempted_fails boolean := false,
@@ -50,6 +50,7 @@ counted as (
         count(*) filter (where status = 'cancelled') as cancelled_jobs,
         stats.censored_pct(is_right_censored, held_gpu_s) as censored_gpu_time_pct,
         stats.censored_pct(is_left_censored, held_gpu_s) as left_censored_gpu_time_pct,
+        stats.fsum(held_gpu_s) as gpu_s,
         stats.fsum(case when is_known then held_gpu_s end) as known_gpu_s,
         stats.fsum(case when has_failed then held_gpu_s end) as failed_gpu_s
     from outcomes
@@ -95,7 +96,8 @@ intervals as (
         series.cluster,
         series.share_of,
         low_pct,
-        high_pct
+        high_pct,
+        effective_units
     from stats.share_interval(
         'samples',
         { 'trace': trace, 'cluster': cluster, 'share_of': share_of },
@@ -113,17 +115,23 @@ select
     case when counted.known_jobs > 0 then 100.0 * counted.failed_jobs / counted.jobs end as failed_of_all_pct,
     of_jobs.low_pct as low_failed_of_all_pct,
     of_jobs.high_pct as high_failed_of_all_pct,
+    of_jobs.effective_units,
     case
         when counted.known_jobs > 0
             then 100.0 * (counted.failed_jobs + counted.jobs - counted.known_jobs) / counted.jobs
     end as failed_at_most_pct,
-    100.0 * counted.failed_jobs / nullif(counted.known_jobs, 0) as failed_of_known_pct,
-    100.0 * counted.cancelled_jobs / nullif(counted.known_jobs, 0) as cancelled_of_known_pct,
+    stats.pct_of_known(counted.failed_jobs, counted.known_jobs, counted.jobs) as failed_of_known_pct,
+    stats.pct_of_known(counted.cancelled_jobs, counted.known_jobs, counted.jobs) as cancelled_of_known_pct,
+    100.0 * counted.known_gpu_s / nullif(counted.gpu_s, 0) as known_gpu_time_pct,
     -- NULL, not 0, if no GPU time of failed jobs is known.
-    100.0 * case when counted.failed_jobs = 0 then 0 else counted.failed_gpu_s end
-    / nullif(counted.known_gpu_s, 0) as failed_gpu_time_pct,
+    100.0 * case when counted.failed_jobs = 0 and counted.known_jobs > 0 then 0 else counted.failed_gpu_s end
+    / nullif(counted.gpu_s, 0) as failed_of_all_gpu_time_pct,
+    stats.pct_of_known(
+        case when counted.failed_jobs = 0 then 0 else counted.failed_gpu_s end, counted.known_gpu_s, counted.gpu_s
+    ) as failed_gpu_time_pct,
     of_gpu_time.low_pct as low_failed_gpu_time_pct,
     of_gpu_time.high_pct as high_failed_gpu_time_pct,
+    of_gpu_time.effective_units as effective_gpu_time_units,
     100.0 * counted.covered_failed_jobs / nullif(counted.failed_jobs, 0) as covered_failed_pct,
     counted.censored_gpu_time_pct,
     counted.left_censored_gpu_time_pct
@@ -140,17 +148,18 @@ left join intervals as of_gpu_time
         of_gpu_time.share_of = 'GPU time'
         and counted.trace = of_gpu_time.trace
         and coalesce(counted.cluster, '') = of_gpu_time.cluster
-        and counted.known_gpu_s > 0
+        and counted.known_gpu_s >= 0.9 * counted.gpu_s
         and (counted.failed_jobs = 0 or counted.covered_failed_jobs > 0)
 order by counted.trace, counted.cluster nulls first;
 
 comment on macro table unified.failure_share is
 'Jobs per cluster, percentage of jobs with a known outcome, failed jobs in percent of all jobs, the same '
-'if all jobs of unknown outcome had failed (the share of failed jobs lies between these two), failed jobs '
-'in percent of the jobs with a known outcome, which represents all jobs only if most outcomes are known, '
-'and cancelled jobs; percentage of the GPU-hours of jobs with a known outcome that failed jobs held, and '
-'percentage of failed jobs with known GPU-hours, without which their share is NULL; and percentages of '
+'if all jobs of unknown outcome had failed (the share of failed jobs lies between these two), and failed and '
+'cancelled jobs in percent of the jobs with a known outcome; percentage of the GPU-hours held by jobs with a known '
+'outcome, by jobs that are known to have failed, and the latter in percent of the former; percentage of '
+'failed jobs with known GPU-hours, without which their share is NULL; and percentages of '
 'all GPU-hours in jobs that the end '
-'and the beginning of the trace cut off. NULL where no outcome is known. low_… and high_… are the bounds '
+'and the beginning of the trace cut off. Percentages of what is known are NULL with less than 90 % known. low_… and high_… are the bounds '
 'of the 95 % confidence interval, if the days on which jobs were submitted, or the users, are a sample of '
-'similar ones; NULL with fewer than ten, or where the trace does not record them.';
+'similar ones. effective_units: how many equal days or users would vary as much; with fewer than ten the '
+'bounds are NULL, and NULL where the trace does not record them.';

@@ -145,7 +145,8 @@ intervals as (
     select
         series as trace,
         low_pct,
-        high_pct
+        high_pct,
+        effective_units
     from stats.share_interval('samples', trace, sampled, top_gpu_s, held_gpu_s)
 )
 
@@ -157,6 +158,7 @@ select
     100.0 * limits.top_gpu_s / nullif(limits.held_gpu_s, 0) as top_gpu_time_pct,
     intervals.low_pct as low_top_gpu_time_pct,
     intervals.high_pct as high_top_gpu_time_pct,
+    intervals.effective_units,
     coverage.covered_pct,
     coverage.censored_gpu_time_pct,
     coverage.left_censored_gpu_time_pct
@@ -170,5 +172,5 @@ comment on macro table unified.gpu_time_concentration is
 'the GPU-hours that the jobs with the most GPU-hours held; percentage of jobs with known GPU-hours, and '
 'percentages of these GPU-hours in jobs that the end and the beginning of the trace cut off. low_… and '
 'high_… are the bounds of the 95 % confidence interval, if the days on which jobs were submitted, '
-'or the users, are a sample of similar ones. The bounds are NULL with fewer than ten days or users, where the trace '
-'does not record them, and with every_pct.';
+'or the users, are a sample of similar ones. effective_units: how many equal days or users would vary as much; '
+'with fewer than ten the bounds are NULL, and NULL where the trace does not record them and with every_pct.';

@@ -38,12 +38,14 @@ select
     censored_pct,
     left_censored_pct,
     100.0 * known_jobs / jobs as known_pct,
-    100.0 * failed_jobs / nullif(known_jobs, 0) as failed_of_known_pct
+    -- NULL, not 0, if no outcome is known.
+    case when known_jobs > 0 then 100.0 * failed_jobs / jobs end as failed_of_all_pct,
+    stats.pct_of_known(failed_jobs, known_jobs, jobs) as failed_of_known_pct
 from counted
 order by trace, least_gpus;
 
 comment on macro table unified.run_by_size is
 'GPU jobs per trace and band of all GPUs that a job requests: number and share of jobs, GPU-hours held, '
 'medians of run time and queueing delay, percentage of jobs with a run time, of jobs that the end and '
-'that the beginning of the trace cut off, of jobs with a known outcome, and of these the percentage that '
-'failed. NULL where a trace does not record the quantity.';
+'that the beginning of the trace cut off, of jobs with a known outcome, of jobs that are known to have failed, and the '
+'same of the jobs with a known outcome, if these are at least 90 %. NULL where a trace does not record the quantity.';

@@ -45,7 +45,7 @@ select
     100.0 * known_jobs / jobs as known_pct,
     -- NULL, not 0, if no outcome is known.
     case when known_jobs > 0 then 100.0 * failed_jobs / jobs end as failed_of_all_pct,
-    100.0 * failed_jobs / nullif(known_jobs, 0) as failed_of_known_pct
+    stats.pct_of_known(failed_jobs, known_jobs, jobs) as failed_of_known_pct
 from counted
 order by trace, cluster;
 
@@ -55,5 +55,5 @@ comment on macro table unified.traces is
 'percentages of these GPU-hours in jobs that the end and the beginning of the trace cut off, of which the '
 'part inside the trace counts; the medians cover the jobs whose run was seen whole, whole_run_pct percent '
 'of all, and those with a queueing delay, all but without_wait_pct percent; known_pct is the percentage '
-'of jobs with a known outcome; failed jobs are given in percent of all jobs and of jobs with a known '
-'outcome. NULL where a trace does not record the quantity.';
+'of jobs with a known outcome; failed jobs are given in percent of all jobs and, if at least 90 % have '
+'a known outcome, of these. NULL where a trace does not record the quantity.';

@@ -79,6 +79,7 @@ points as (
         value as wait_s,
         low_value as low_wait_s,
         high_value as high_wait_s,
+        effective_units,
         cast(null as double) as low_pct,
         cast(null as double) as high_pct
     from stats.survival_percentiles(
@@ -97,6 +98,7 @@ points as (
         min(wait_s) as wait_s,
         cast(null as double) as low_wait_s,
         cast(null as double) as high_wait_s,
+        cast(null as double) as effective_units,
         min(low_pct) as low_pct,
         min(high_pct) as high_pct
     from curve
@@ -113,6 +115,7 @@ select
     points.wait_s,
     points.low_wait_s,
     points.high_wait_s,
+    points.effective_units,
     points.low_pct,
     points.high_pct
 from points
@@ -123,8 +126,9 @@ comment on macro table unified.wait_cdf is
 'Percentiles of the queueing delay of the GPU jobs per trace and band of sizes, estimated by '
 'Kaplan-Meier: a job that was withdrawn (in Acme, Helios and openb) or still waited when the trace ended '
 '(in DLRM) counts as waiting longer than it was observed. low_wait_s and high_wait_s: bounds of the 95 % '
-'confidence interval, if the days on which jobs were submitted, or the users, are a sample of similar ones; '
-'with fewer than ten days or users the bounds are NULL. A value is '
+'confidence interval, if the days on which jobs were submitted, or the users, are a sample of similar ones. '
+'effective_units: how many equal days or users would vary as much; with fewer than ten the bounds are NULL, '
+'and NULL if the trace does not record them. A value is '
 'NULL where too few jobs started to estimate it. With every_value: observed queueing delays, the '
 'percentage of jobs that do not exceed each, and low_pct and high_pct, the bounds of its 95 % confidence '
 'interval by Greenwood, which treats jobs as independent. jobs: number estimated from. never_started_pct: '

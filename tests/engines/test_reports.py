@@ -116,3 +116,11 @@ def test_keys_that_the_publisher_lacks_are_named(reports: Path, tmp_path: Path) 
     (problem,) = convert(reports / "14-mooncake-extra-keys/raw", tmp_path).problems
     assert "the keys priority, session_id, which the publisher's file lacks" in str(problem)
     assert "etch" not in str(problem) and "damaged" not in str(problem)
+
+
+def test_time_that_no_file_covers_is_not_idle(reports: Path, tmp_path: Path) -> None:
+    with raw_dumps.ingested(reports / "15-burstgpt-gap/raw", tmp_path) as connection:
+        spans = connection.sql("select span_s, idle_windows from unified.request_burstiness()").fetchall()
+        rates = connection.sql("select min(requests_per_s) > 0 from unified.request_arrivals()").fetchall()
+    assert spans == [(120, 0), (60, 0)]
+    assert rates == [(True,)]

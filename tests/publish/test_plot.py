@@ -662,7 +662,9 @@ def test_subtitle_lists_effective_parameters(opened: DuckDBPyConnection) -> None
     assert "Band: 95 % confidence interval by Greenwood, jobs taken as independent." in waits
     shares = str(draw_query(opened, "unified.failure_share", sampled_by="user")["subtitle"])
     assert "sampled_by = user" in shares
-    assert "Vertical lines: 95 % confidence interval by jackknife." in shares
+    assert "Vertical lines: 95 % confidence interval by jackknife over users." in shares
+    repeats = str(draw_query(opened, "unified.failure_repeats")["subtitle"])
+    assert "Vertical lines: 95 % confidence interval by jackknife over users." in repeats
 
 
 def test_footer_names_views_and_citations(opened: DuckDBPyConnection) -> None:

@@ -123,7 +123,12 @@ def job_pairs(jobs: pd.DataFrame, owner: str) -> pd.DataFrame:
     known = known.sort_values(["submit_s", "job_id"])
     previous = known.groupby(["cluster", owner], dropna=False)[["status", "submit_s"]].shift()
     pairs = known.assign(previous=previous["status"], gap_s=known["submit_s"] - previous["submit_s"])
-    return pairs.assign(has_failed=pairs["status"] == "failed").dropna(subset="previous")
+    pairs["has_failed"] = pairs["status"] == "failed"
+    # Without the previous job, each of the owner's other jobs is as likely to follow.
+    by_owner = pairs.groupby(["cluster", owner], dropna=False)["has_failed"]
+    others = by_owner.transform("sum") - (pairs["previous"] == "failed")
+    pairs["expected"] = others / (by_owner.transform("size") - 1)
+    return pairs.dropna(subset="previous")
 
 
 def failure_repeats(
@@ -139,12 +144,13 @@ def failure_repeats(
         unknown_pct = percent(len(jobs) - len(pairs), len(jobs))
         pairs = pairs[pairs["gap_s"] <= within_s]
         baseline_pct = 100 * pairs["has_failed"].mean()
-        for outcome, has_failed in pairs["has_failed"].groupby(pairs["previous"]):
-            failed_pct = 100 * has_failed.mean()
-            times = failed_pct / baseline_pct if baseline_pct else None
-            rows.append((trace, outcome, len(has_failed), failed_pct, baseline_pct, times, unknown_pct))
-    columns = ["trace", "previous_outcome", "jobs", "failed_pct", "baseline_failed_pct"]
-    return pd.DataFrame(rows, columns=[*columns, "times_baseline", "unknown_pct"])
+        for outcome, following in pairs.groupby("previous"):
+            failed_pct, expected_pct = 100 * following[["has_failed", "expected"]].mean()
+            times = [failed_pct / pct if pct else None for pct in (baseline_pct, expected_pct)]
+            row = (trace, outcome, len(following), failed_pct, baseline_pct, times[0], expected_pct, times[1])
+            rows.append((*row, unknown_pct))
+    columns = ["trace", "previous_outcome", "jobs", "failed_pct", "baseline_failed_pct", "times_baseline"]
+    return pd.DataFrame(rows, columns=[*columns, "expected_failed_pct", "times_expected", "unknown_pct"])
 
 
 WITH_MACHINE_CPUS = {"asi": asi, "openb": openb, "pai": pai, "spot": spot}
@@ -221,7 +227,7 @@ OF_HOUR = [*CLUSTER, "hour"]
 OF_BAND = [*CLUSTER, "load_band_start_pct"]
 OF_AGE = ["trace", "within_s"]
 OF_OUTCOME = ["trace", "previous_outcome"]
-NO_BOUNDS = "select * exclude (low_pct, high_pct)"
+NO_BOUNDS = "select * exclude (low_pct, high_pct, effective_units)"
 QUERIES = {
     "unified.idle_while_queued()": (without_placed_pct, (), OF_HOUR),
     "unified.idle_while_queued('openb', from_hour := 0)": (without_placed_pct, ("openb", 0), OF_HOUR),

@@ -342,7 +342,11 @@ QUERIES = {
     "unified.run_cdf()": (run_cdf, (0,), ["trace", "percentile"]),
     "unified.run_cdf(min_run_s := 600)": (run_cdf, (600,), ["trace", "percentile"]),
     "unified.run_cdf(every_value := true)": (run_cdf, (0, True), ["trace", "run_s"]),
-    "unified.wait_cdf() select * exclude (low_wait_s, high_wait_s)": (wait_cdf, (False,), None),
+    "unified.wait_cdf() select * exclude (low_wait_s, high_wait_s, effective_units)": (
+        wait_cdf,
+        (False,),
+        None,
+    ),
     "unified.wait_cdf(every_value := true)": (wait_cdf, (True,), None),
     "unified.allocation_hourly()": allocated(None, False, None, False),
     "unified.allocation_hourly(offered := true)": allocated(None, False, None, True),

@@ -7,7 +7,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from counting import non_empty
-from jackknife import assert_survival_bounds, logit_bounds, share_bounds, without_each
+from jackknife import (
+    LEAST_UNITS,
+    assert_survival_bounds,
+    effective_units,
+    logit_bounds,
+    share_bounds,
+    without_each,
+)
 from reference_results.job_queries import job_pairs, jobs_in
 from reference_results.unified import DAY_S, gpu_jobs_of
 
@@ -38,21 +45,23 @@ def compare_waits(connection: duckdb.DuckDBPyConnection, jobs: pd.DataFrame, cal
             ).fetchall()
             if percentile <= HIGHEST_PERCENTILE
         }
-        if waits["day"].nunique() < 10:
-            assert all(bounds == [None, None] for bounds in found.values())
-        else:
+        if waits["day"].nunique() > 1:
             assert_survival_bounds(waits, found, 2 * TOLERANCE)
+        if any(None not in bounds for bounds in found.values()):
             compared.add(band)
     return compared
 
 
 def test_waits_of_openb(real: duckdb.DuckDBPyConnection, real_raw: Path) -> None:
-    """Below 1 GPU, 16 % of the pods never started: Kaplan-Meier is not the share of all pods that started."""
+    """Below 1 GPU, 16 % of the pods never started: Kaplan-Meier is not the share of all pods that started.
+
+    Few pods have more than one GPU: their days are too few.
+    """
     jobs = sampled_jobs(real_raw, "openb")
-    assert compare_waits(real, jobs, "unified.wait_cdf('openb')") == {"below 1", "1", "2 to 7", "8"}
+    assert compare_waits(real, jobs, "unified.wait_cdf('openb')") == {"below 1", "1"}
 
 
-def top_share_bounds(jobs: pd.DataFrame, top_pct: float) -> list[float]:
+def top_share_bounds(jobs: pd.DataFrame, top_pct: float) -> list[float] | list[None]:
     """Return the 95 % interval of the share of the largest jobs, which are ranked again without each day.
 
     The estimate rounds the number of largest jobs up. Without a day, the same share of the jobs counts.
@@ -61,6 +70,10 @@ def top_share_bounds(jobs: pd.DataFrame, top_pct: float) -> list[float]:
     ranked = jobs.assign(held=jobs["held_gpu_s"].astype(float).fillna(0)).sort_values("held", ascending=False)
     days = np.unique(ranked["day"], return_inverse=True)[1]
     held = ranked["held"].to_numpy()
+    limit = held[int(np.ceil(len(held) * top_pct / 100)) - 1]
+    largest = np.bincount(days, np.maximum(held - limit, 0) + top_share * limit)
+    if effective_units(largest, np.bincount(days, held) - largest) < LEAST_UNITS:
+        return [None, None]
     shares = []
     for times in [np.ones(days.max() + 1), *without_each(days.max() + 1)]:
         counts = times[days]
@@ -70,11 +83,15 @@ def top_share_bounds(jobs: pd.DataFrame, top_pct: float) -> list[float]:
 
 
 def assert_bounds(
-    connection: duckdb.DuckDBPyConnection, sql: str, expected: list[float], tolerance: float = TOLERANCE
+    connection: duckdb.DuckDBPyConnection,
+    sql: str,
+    expected: list[float] | list[None],
+    tolerance: float = TOLERANCE,
 ) -> None:
-    """Assert that a query returns two bounds, up to a share of the interval."""
+    """Assert that a query returns two bounds, up to a share of the interval, or none."""
     [found] = connection.execute(sql).fetchall()
-    assert found == pytest.approx(expected, abs=tolerance * (expected[1] - expected[0]))
+    slack = 0 if None in expected else tolerance * (expected[1] - expected[0])
+    assert [*found] == pytest.approx(expected, abs=slack)
 
 
 def test_failures_of_openb(real: duckdb.DuckDBPyConnection, real_raw: Path) -> None:
@@ -100,7 +117,7 @@ def test_largest_jobs(real: duckdb.DuckDBPyConnection, real_raw: Path, trace: st
 def test_users_of_philly(synthetic: duckdb.DuckDBPyConnection, sample_raw: Path) -> None:
     jobs = sampled_jobs(sample_raw, "philly", "user")
     bands = compare_waits(synthetic, jobs, "unified.wait_cdf('philly', sampled_by := 'user')")
-    assert len(bands) > 1
+    assert bands
     select = "select {} from unified.{}(sampled_by := 'user') where trace = 'philly'"
     has_failed = jobs["status"] == "failed"
     assert_bounds(

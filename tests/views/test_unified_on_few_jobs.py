@@ -273,15 +273,16 @@ def test_sizes(few: duckdb.DuckDBPyConnection) -> None:
 
 
 def test_gpu_time_concentration_by_job(few: duckdb.DuckDBPyConnection) -> None:
-    assert rows(few, "from unified.gpu_time_concentration()") == [
+    largest = "select * exclude (effective_units) from unified.gpu_time_concentration"
+    assert rows(few, f"{largest}()") == [
         ("acme", 4, 1, 1, 64.0, None, None, 100.0, 0.0, 0.0),
         ("openb", 4, 1, 1, pytest.approx(500 / 9), None, None, 75.0, 0.0, 0.0),
         ("pai", 4, 1, 1, pytest.approx(800 / 13), None, None, 50.0, 0.0, 0.0),
     ]
-    assert rows(few, "from unified.gpu_time_concentration(top_pct := 26) where trace = 'acme'") == [
+    assert rows(few, f"{largest}(top_pct := 26) where trace = 'acme'") == [
         ("acme", 4, 26, 2, 96.0, None, None, 100.0, 0.0, 0.0)
     ]
-    assert rows(few, "from unified.gpu_time_concentration(top_pct := 0) where trace = 'acme'") == [
+    assert rows(few, f"{largest}(top_pct := 0) where trace = 'acme'") == [
         ("acme", 4, 0, 0, 0.0, None, None, 100.0, 0.0, 0.0)
     ]
 
@@ -299,15 +300,47 @@ def test_gpu_time_concentration_by_user(few: duckdb.DuckDBPyConnection) -> None:
 def test_failures(few: duckdb.DuckDBPyConnection) -> None:
     """Shares of all jobs, of known outcomes and of GPU time. Failed jobs have GPU time; none is censored."""
     bounds = [f"{side}_failed_{part}_pct" for part in ("of_all", "gpu_time") for side in ("low", "high")]
+    bounds += ["effective_units", "effective_gpu_time_units"]
     shares = f"select * exclude ({', '.join(bounds)}) from unified.failure_share"
+    openb_gpu_time = pytest.approx(700 / 9), pytest.approx(200 / 9)
+    pai_gpu_time = 100.0, *[pytest.approx(800 / 13)] * 2
     assert rows(few, f"{shares}()") == [
-        ("acme", "seren", 4, 100.0, 25.0, 25.0, 25.0, 25.0, 32.0, 100.0, 0.0, 0.0),
-        ("openb", None, 4, 50.0, 25.0, 75.0, 50.0, 0.0, pytest.approx(200 / 7), 100.0, 0.0, 0.0),
-        ("pai", None, 4, 50.0, 25.0, 75.0, 50.0, 0.0, pytest.approx(800 / 13), 100.0, 0.0, 0.0),
+        ("acme", "seren", 4, 100.0, 25.0, 25.0, 25.0, 25.0, 100.0, 32.0, 32.0, 100.0, 0.0, 0.0),
+        ("openb", None, 4, 50.0, 25.0, 75.0, None, None, *openb_gpu_time, None, 100.0, 0.0, 0.0),
+        ("pai", None, 4, 50.0, 25.0, 75.0, None, None, *pai_gpu_time, 100.0, 0.0, 0.0),
     ]
+    acme_gpu_time = [pytest.approx(32.8)] * 2
     all_that_end = f"{shares}(gpu_only := false, preempted_fails := true)"
     assert rows(few, f"{all_that_end} where trace = 'acme'") == [
-        ("acme", "seren", 5, 100.0, 60.0, 60.0, 60.0, 20.0, pytest.approx(32.8), 100.0, 0.0, 0.0)
+        ("acme", "seren", 5, 100.0, *[60.0] * 3, 20.0, 100.0, *acme_gpu_time, 100.0, 0.0, 0.0)
+    ]
+
+
+def test_failures_repeat_within_owners(tmp_path: Path) -> None:
+    """Of users who only differ in how often jobs fail, failures seem to repeat, but not within users."""
+    with duckdb.connect(str(raw_dumps.without_data(tmp_path, copy_tables=True))) as connection:
+        connection.execute("set timezone = 'UTC'; select setseed(0.5)")
+        connection.execute("""
+            insert into acme.job_trace by name
+            select
+                'seren' as cluster,
+                cast(job as varchar) as job_id,
+                cast(job % 50 as varchar) as user,
+                1 as gpu_num,
+                case when random() < (job % 50) / 50 then 'FAILED' else 'COMPLETED' end as state,
+                timestamptz '2023-06-01 00:00:00+00' + to_minutes(job) as submit_time,
+                submit_time as start_time,
+                submit_time + interval 1 minute as end_time,
+                60 as duration
+            from range(10000) as jobs(job)
+        """)
+        found = rows(
+            connection,
+            "select previous_outcome, times_baseline, times_expected from unified.failure_repeats()",
+        )
+    assert found == [
+        ("completed", pytest.approx(0.66, abs=0.03), pytest.approx(1, abs=0.03)),
+        ("failed", pytest.approx(1.33, abs=0.03), pytest.approx(1, abs=0.03)),
     ]
 
 
@@ -338,7 +371,7 @@ def test_a_percentile_that_too_few_jobs_reach_has_no_bounds(tmp_path: Path) -> N
     raw.mkdir()
     pods = [
         f"p{day}-{place},4000,2048,1,1000,,LS,{phase},{day * 86400},{day * 86400 + 900},{scheduled}"
-        for day in range(12)
+        for day in range(30)
         for place in range(6)
         for phase, scheduled in [
             ("Pending", "") if day % 2 and place < 2 else ("Succeeded", day * 86400 + 10 + day)
@@ -359,7 +392,7 @@ def test_run_by_size(few: duckdb.DuckDBPyConnection) -> None:
         ("8", 2, 1200.0, 75.0, 100.0, 50.0),
     ]
     assert rows(few, f"select {columns} from unified.run_by_size() where trace = 'pai'") == [
-        ("1", 3, 50.0, 100.0, pytest.approx(100 / 3), 0.0),
+        ("1", 3, 50.0, 100.0, pytest.approx(100 / 3), None),
         ("8", 1, 80.0, 10.0, 100.0, 100.0),
     ]
 
@@ -479,12 +512,11 @@ def test_caveat_of_censored_pods_has_their_share(real: duckdb.DuckDBPyConnection
     assert top == (pytest.approx(91.6, abs=0.05), pytest.approx(56, abs=0.5))
     [failed] = rows(
         real,
-        "select jobs, known_pct, failed_of_all_pct, failed_of_known_pct from unified.failure_share()"
-        " where trace = 'openb'",
+        "select jobs, known_pct, failed_of_all_pct from unified.failure_share() where trace = 'openb'",
     )
     known = 7_064 - 5_010
     assert failed[:2] == (7_064, pytest.approx(100 * known / 7_064))
-    assert failed[2:] == (pytest.approx(26.5, abs=0.05), pytest.approx(91, abs=0.5))
+    assert failed[2:] == (pytest.approx(26.5, abs=0.05),)
     [arrived] = rows(
         real,
         "select jobs_per_day, cv_gap from unified.arrivals(false, 0.25, 0) where trace = 'openb'",
