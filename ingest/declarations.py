@@ -28,6 +28,7 @@ from tracehouse.ingest.sample_distributions import Distribution
 READER_VERSION = 4
 
 Provenance = Literal["measured", "derived", "synthetic"]
+TriedOn = Literal["real files", "part of a file", "format only"]
 Limit = float | str
 
 
@@ -217,6 +218,8 @@ class Table:
     `published_rows` are the rows of each complete file, by the file's name without folders, or of all files
     together under the empty name. `published_partitions` is the number of partitions of the complete table.
     They tell a part of a trace from a complete one; leave them empty if they are not known.
+    `tried_on` says which of the publisher's files the declaration was tried on; "format only" if it follows
+    the publisher's documents alone, which a real file may contradict.
     `is_summary` is true if the rows are figures that the publisher computed from other data: no published
     figure may be measured by them.
     """
@@ -247,6 +250,7 @@ class Table:
     references: tuple[Reference, ...] = ()
     caveats: tuple[Caveat, ...] = ()
     row_number: str = ""
+    tried_on: TriedOn = "format only"
     is_summary: bool = False
     published_rows: dict[str, int] = field(default_factory=dict)
     published_partitions: int = 0

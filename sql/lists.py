@@ -41,6 +41,7 @@ LISTS = {
                 else 'all tables'
             end as data,
             cast(sum(tables.row_count) as bigint) as row_count,
+            string_agg(distinct tables.tried_on, ', ' order by tables.tried_on desc) as tried_on,
             traces.licence
         from catalog.traces as traces
         inner join catalog.tables as tables on traces.trace = tables.trace
@@ -59,6 +60,7 @@ LISTS = {
             end as data,
             row_count,
             bytes,
+            tried_on,
             grain
         from catalog.tables
         order by table_name

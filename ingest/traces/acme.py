@@ -718,6 +718,7 @@ def _summed_s(name: str, meaning: str) -> Column:
 
 CLUSTER_SUMMARY = Table(
     name="cluster_summary",
+    tried_on="real files",
     comment=(
         "The publisher's figures for Seren, Kalos, Philly, Helios and PAI: 5 rows (measured). Figures"
         " that the publisher does not give are NULL. Seren's row counts more jobs than job_trace"

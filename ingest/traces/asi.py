@@ -367,6 +367,7 @@ HOURLY = Table(
 POD_HOURLY = replace(
     HOURLY,
     name="pod_hourly",
+    tried_on="part of a file",
     comment=(
         "Pods seen on a GPU server during an hour, pods without a GPU included. Requests are of the pod;"
         " use is its mean in the hour."

@@ -56,6 +56,7 @@ NO_END = Caveat(
 
 RAW_REQUEST = Table(
     name="raw_request",
+    tried_on="real files",
     comment="Requests, one per row, to two services in 2023 and in 2024.",
     grain="one row per request; nothing identifies it but its position in the file",
     source="README of AzureLLMInferenceDataset2023 and AzureLLMInferenceDataset2024",

@@ -58,6 +58,7 @@ WITHOUT_FAILS = Caveat(
 )
 RAW_REQUEST = Table(
     name="raw_request",
+    tried_on="part of a file",
     comment="Requests to the services, with failed ones.",
     grain="one row per line of a file",
     source="README of BurstGPT",

@@ -80,6 +80,7 @@ def _resource(
 
 INSTANCE = Table(
     name="instance",
+    tried_on="real files",
     comment=(
         "Instances of services. An empty creation_time or scheduled_time is before the trace, and an empty"
         " deletion_time is after it; max_instance_per_node is -1 if there is no limit."

@@ -312,6 +312,7 @@ def _telemetry(
     columns = {"time": TIME, "value": value, "container": CONTAINER}
     return Table(
         name=re.sub("(_raw|_data)?(_anon)?$", "", file_stem),
+        tried_on="real files",
         comment=f"{meaning}, at times on a scaled clock.",
         grain=f"one row per {', '.join(key)}" if key else "one row per sample",
         source=README,
@@ -329,6 +330,7 @@ def _telemetry(
 def _requests(name: str, comment: str, source: str, order_by: str, columns: tuple[Column, ...]) -> Table:
     return Table(
         name=name,
+        tried_on="real files",
         comment=comment,
         grain="one row per request; nothing identifies it",
         source=source,

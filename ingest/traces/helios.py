@@ -286,6 +286,7 @@ JOB = Table(
 
 GPU_COUNT = Table(
     name="gpu_count",
+    tried_on="real files",
     comment="GPUs of each virtual cluster on each day, and their total: one row per cell of the wide files.",
     grain="one row per (cluster, date, column_name)",
     source=f"{README}, cluster_gpu_number.csv",

@@ -352,6 +352,7 @@ JOBS = {
 
 RAW_JOB = Table(
     name="raw_job",
+    tried_on="real files",
     comment=(
         "Jobs as collected: 69,351 rows, as the publisher counts them. No sentinels and no empty"
         " fields. Wait and status are not recorded."
@@ -374,6 +375,7 @@ RAW_JOB = Table(
 
 ELASTICFLOW_JOB = Table(
     name="elasticflow_job",
+    tried_on="real files",
     comment=(
         "The same 69,351 jobs with generated training columns, as ElasticFlow simulated them, and"
         " 195 of them again (195job), as it ran them on its testbed: 69,546 rows (measured). No"

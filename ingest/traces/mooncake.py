@@ -74,6 +74,7 @@ PUBLISHED_HIT_RATES = Caveat(
 
 RAW_REQUEST = Table(
     name="raw_request",
+    tried_on="real files",
     comment="Requests, one per row, with the prefix blocks of 512 tokens of their prompts.",
     grain="one row per request; nothing identifies it but its position in the file",
     source="README of FAST25-release, Mooncake",

@@ -404,6 +404,7 @@ CLASSES_TIE_AT_THE_CUT = Caveat(
 
 NODE = Table(
     name="node",
+    tried_on="real files",
     comment=(
         "Nodes of the cluster, in two lists: all_node has 1,523 rows, as the publisher counts them;"
         " gpu_node has the 1,213 with GPUs (measured) under other names. model is NULL"
@@ -469,6 +470,7 @@ PODS = {
 
 POD = Table(
     name="pod",
+    tried_on="real files",
     comment=(
         "Pods submitted to the cluster, one list per variant: default has 8,152 rows, as the"
         " publisher counts them. Empty fields are NULL: scheduled_time of pods that were never scheduled,"

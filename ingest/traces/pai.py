@@ -894,6 +894,7 @@ TASK = Table(
 
 INSTANCE = Table(
     name="instance",
+    tried_on="part of a file",
     comment=(
         "Launches of the tasks' instances: 7,522,002 rows by third-party counts. Empty fields are NULL; a"
         " start_time or end_time of 0 is kept as published and means that it did not happen. There is"
@@ -1187,6 +1188,7 @@ GROUP_TAG = Table(
 
 MACHINE_SPEC = Table(
     name="machine_spec",
+    tried_on="real files",
     comment=(
         "Machines of the cluster: 1,897 rows (measured), 83 of them without a GPU and with the"
         " gpu_type CPU. No empty fields."

@@ -118,6 +118,7 @@ README = "README of cluster-trace-v2026-spot-gpu"
 
 NODE = Table(
     name="node",
+    tried_on="real files",
     comment="Nodes with GPUs: 4,278 rows. Numbers in node_name have gaps.",
     grain="one row per node_name",
     source=README,

@@ -323,6 +323,7 @@ OPTIMIZER = Column(
 
 TRAIN = Table(
     name="train",
+    tried_on="real files",
     comment=(
         "When a training run first reached each target metric: 3,759 rows (measured). target_epoch"
         " is the text nan, here NULL, in the 849 rows whose run never reached the target."
@@ -370,6 +371,7 @@ TRAIN = Table(
 
 POWER = Table(
     name="power",
+    tried_on="real files",
     comment=(
         "Duration and mean power of one epoch on one GPU under a power limit, each measured once:"
         " 453 rows for a40, 270 for p100, 410 for rtx6000 and 476 for v100 (measured). No sentinels"

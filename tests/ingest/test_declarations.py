@@ -1,9 +1,12 @@
 import re
 from dataclasses import replace
+from pathlib import Path
 
+import pytest
 from counting import non_empty
 
 from tracehouse.ingest.declarations import Column, Table, all_traces
+from tracehouse.ingest.find import find
 
 TRACES = list(all_traces().values())
 TABLES = [table for trace in TRACES for table in trace.tables]
@@ -49,3 +52,13 @@ def test_a_name_with_spaces_gets_underscores_in_the_table() -> None:
     ):
         assert (column.name, column.name_in_file) == ("Session_ID", "Session ID")
     assert Column("a b", "VARCHAR", "A", header="c").name == "a b"
+
+
+def test_declarations_say_which_files_they_were_tried_on(real_raw: Path) -> None:
+    folders = [real_raw.resolve().parent / name for name in ("data", "neighbours", "record")]
+    if not all(folder.is_dir() for folder in folders):
+        pytest.skip(f"the publishers' real files are not at {folders[-1]}")
+    tried = {f"{of.name}.{t.name}" for of in TRACES for t in of.tables if t.tried_on != "format only"}
+    found = {f"{file.trace.name}.{file.table.name}" for file in find(folders, TRACES, TRACES).matched}
+    # Thirty rows of this table were seen in another file.
+    assert tried - {"asi.pod_hourly"} == found

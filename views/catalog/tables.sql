@@ -27,6 +27,7 @@ create table catalog.tables (
     bytes bigint,
     synthetic boolean,
     incomplete varchar,
+    tried_on varchar,
     grain varchar,
     source varchar
 );
@@ -38,6 +39,7 @@ comment on column catalog.tables.files is 'Number of Parquet files of the table.
 comment on column catalog.tables.bytes is 'Size of those files in bytes.';
 comment on column catalog.tables.synthetic is 'Whether any row comes from a synthetic dump.';
 comment on column catalog.tables.incomplete is 'How much of the publisher''s complete table it has, such as 12,000 of 7,522,002 rows; NULL if all of it, or if the size of the complete table is not known.';
+comment on column catalog.tables.tried_on is 'Which files of the publisher the table''s declaration was tried on: real files, part of a file, or format only, if it follows the publisher''s documents alone, which a real file may contradict.';
 comment on column catalog.tables.grain is 'What one row represents.';
 comment on column catalog.tables.source is 'Where the publisher documents the table.';
 

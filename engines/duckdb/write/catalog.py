@@ -284,6 +284,7 @@ def _table_row(trace: Trace, table: Table, conversions: Sequence[Conversion]) ->
         sum(stored.bytes for stored in files),
         any(source.synthetic for conversion in mine for source in conversion.sources),
         _incomplete(table, mine),
+        table.tried_on,
         table.grain,
         table.source,
     )
