@@ -127,7 +127,9 @@ select
     100.0 * case when counted.failed_jobs = 0 and counted.known_jobs > 0 then 0 else counted.failed_gpu_s end
     / nullif(counted.gpu_s, 0) as failed_of_all_gpu_time_pct,
     stats.pct_of_known(
-        case when counted.failed_jobs = 0 then 0 else counted.failed_gpu_s end, counted.known_gpu_s, counted.gpu_s
+        case when counted.failed_jobs = 0 then 0 else counted.failed_gpu_s end,
+        counted.known_gpu_s,
+        counted.gpu_s
     ) as failed_gpu_time_pct,
     of_gpu_time.low_pct as low_failed_gpu_time_pct,
     of_gpu_time.high_pct as high_failed_gpu_time_pct,
