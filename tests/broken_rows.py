@@ -15,7 +15,7 @@ import duckdb
 
 from tracehouse.core.text import quoted
 from tracehouse.ingest.declarations import Column, Table, Trace
-from tracehouse.views.rules import column_rule, limit_rules
+from tracehouse.views.rules import column_rule, identifiers, limit_rules
 
 # Texts of which at least one does not match a pattern.
 TEXTS = ("", "?", "A", "a", "0")
@@ -101,6 +101,8 @@ def _changes(table: Table) -> Iterator[tuple[str, dict[str, str]]]:
         yield "key", {}
     for name in table.never_empty:
         yield "complete", {name: "null"}
+    for name in identifiers(table):
+        yield "identifiers", {name: "'1.05E+23'"}
     names = {column: rule for rule, _, columns in limit_rules(table) for column in columns}
     for column in table.stored_columns:
         if column.choices:

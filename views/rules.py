@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from tracehouse.core.text import quoted
 from tracehouse.ingest.declarations import Limit, Reference, Table, Trace
+from tracehouse.ingest.sample_distributions import Names
 from tracehouse.views import ledgers
 from tracehouse.views.ledgers import Check
 
@@ -20,6 +21,8 @@ _COMPARISONS = {
     "above": ("above", "<="),
     "below": ("below", ">="),
 }
+# Numbers to which a spreadsheet or a reader converts an identifier.
+_CONVERTED = r"[0-9]+\.0+|[0-9.]+[eE]\+[0-9]+"
 # Names of rules on several columns.
 _NAMES: dict[Limits, str] = {
     (("least", 0),): "non_negative",
@@ -60,6 +63,10 @@ def _declared_rules(trace: Trace, table: Table) -> Iterator[Check]:
             text = f"{column.name} matches {column.pattern}"
             breach = f'not regexp_full_match("{column.name}", {_literal(column.pattern)})'
             yield check(column_rule(column.name), "range", text, _count(name, breach))
+    if names := identifiers(table):
+        text = f"{_join_names(names)} {'is' if len(names) == 1 else 'are'} not converted to numbers, as 105.0"
+        breach = " or ".join(f'regexp_full_match("{column}", {_literal(_CONVERTED)})' for column in names)
+        yield check("identifiers", "range", text, _count(name, breach))
     for rule, limits, columns in limit_rules(table):
         text = f"{_join_names(columns)} {'is' if len(columns) == 1 else 'are'} {_limits_text(limits)}"
         yield check(rule, "range", text, _count(name, _build_breach(limits, columns)))
@@ -72,6 +79,21 @@ def _declared_rules(trace: Trace, table: Table) -> Iterator[Check]:
         text = f"every {joined if len(reference.columns) == 1 else f'({joined})'} occurs in {other}"
         sql = _count_unmatched(name, other, reference)
         yield check(reference.rule_name, "reference", text, sql, reference.caveat)
+
+
+def identifiers(table: Table) -> list[str]:
+    """Return the texts in a file that identify something: of the key or of a reference, or anonymous names.
+
+    Columns with a pattern have a rule of their own.
+    """
+    named = {*table.key, *(column for reference in table.references for column in reference.columns)}
+    return [
+        column.name
+        for column in table.columns
+        if column.type == "VARCHAR"
+        and not (column.choices or column.pattern)
+        and (column.name in named or isinstance(column.sample, Names))
+    ]
 
 
 def column_rule(column: str) -> str:

@@ -46,7 +46,8 @@ def test_lint_of_a_trace_reads_the_folder_of_a_file_and_not_the_whole_path(
 
 def test_rules_have_broken_rows(trace: Trace) -> None:
     found = {row.rule: dict(row.changes) for row in broken_rows(trace, [])}
-    assert found == {"shortest.job.key": {}, "shortest.job.steps": {"steps": "0 - 1"}}
+    identifiers = {"shortest.job.identifiers": {"id": "'1.05E+23'"}}
+    assert found == {"shortest.job.key": {}, **identifiers, "shortest.job.steps": {"steps": "0 - 1"}}
 
 
 def test_ingest_keeps_its_sample_and_rejects_a_row_without_a_required_value(
