@@ -36,7 +36,7 @@ _MOST_NAMES = 5
 # Texts are truncated to this width before columns are hidden.
 _LEAST_TEXT = 16
 # Shares of rows that other numbers do not show.
-_TELLING = ("never_started_pct", "censored_pct")
+_TELLING = ("known_pct", "never_started_pct", "censored_pct")
 # The ANSI codes for bold and dim.
 _HEADING, _NULL = "1", "2"
 
