@@ -226,7 +226,10 @@ LIVES_IN_WHOLE_HOURS = Caveat(
         " The first and the last loaded hour cut lifetimes off, and no state distinguishes a pod"
         " that ended from a pod that left the trace."
     ),
-    what_to_do="Use Kaplan-Meier, as asi.lifetimes does, and durations of spans for short pods.",
+    what_to_do=(
+        "Use Kaplan-Meier, as asi.lifetimes does, and durations of spans for short pods. Runs in unified.jobs"
+        " follow from GPU-hours, and only their position within the first and last hour is assumed."
+    ),
     documented_in="own: from docs/schema.md",
     concerns=("asi.pod_hourly.hour",),
 )

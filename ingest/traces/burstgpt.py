@@ -139,7 +139,7 @@ TRACE = Trace(
     ),
     skipped_files=(
         SkippedFile(
-            r"BurstGPT_without_fails_[123]\.csv",
+            r"BurstGPT_without_fails(_[123])?\.csv",
             "it repeats BurstGPT_[123].csv without the failed requests; `traces fetch burstgpt` loads those"
             " files",
         ),

@@ -533,7 +533,8 @@ POD = Table(
         Column(
             "gpu_milli",
             "BIGINT",
-            "Share requested of each GPU: 1000 with several GPUs, 0 with none",
+            "Share requested of each GPU's memory, and at least of its computing time: 1000 with several"
+            " GPUs, 0 with none",
             unit="milli-GPU",
             sample={1000: 3911, 810: 1078, 700: 180, 600: 150, 470: 750, 320: 330, 200: 120, 100: 28},
             caveats=(COUNT_GPU_PODS, GPU_MILLI_IS_PER_GPU),

@@ -156,7 +156,7 @@ FAILED_TIME_UNKNOWN = Caveat(
         " ones have an end only, and 513 of 672 Running ones not even a start. The time of failed"
         " workers cannot be measured. The run time and the GPU-hours of a failed task are those of"
         " its instances that terminated, so shares of failed GPU time are far too low. Its wait ends with the"
-        " first start that is known, and it counts as never started if none is."
+        " first start that is known, and is unknown if none is."
     ),
     what_to_do="Count failed tasks and instances. Do not compare their GPU-hours with other traces.",
     documented_in="measured: on 12,000 of the last 28,758 rows of pai_instance_table",
@@ -230,7 +230,7 @@ TASKS_WITHOUT_INSTANCES = Caveat(
     "limited result",
     summary="Tasks without instances, mostly Waiting ones, have no run time or GPU time.",
     what_goes_wrong="Some tasks, mostly Waiting ones, have no instance row. An inner join loses them.",
-    what_to_do="Use an outer join from pai.task, or report what is lost.",
+    what_to_do="Use an outer join from pai.task, as the views do, or report what is lost.",
     documented_in="third party: seen on the real files, not checked here",
 )
 
@@ -369,6 +369,18 @@ SENSOR_IS_LIFETIME_AVERAGE = Caveat(
         "publisher: README, Note of sensor and Note of machine_ metrics; third party: the question"
         " in alibaba/clusterdata issue 226"
     ),
+)
+
+GPU_MEMORY_OVER_DEVICE = Caveat(
+    "pai.gpu_memory_over_device",
+    "limited result",
+    summary="The most GPU memory of a worker exceeds that of its GPU, such as 44.3 GB on a V100.",
+    what_goes_wrong=(
+        "A V100 has 16 or 32 GB. For workers with several GPUs, this is consistent with a sum over the GPUs;"
+        " the publisher does not say so."
+    ),
+    what_to_do="Do not read max_gpu_wrk_mem as the memory of one GPU.",
+    documented_in="third party: users in alibaba/clusterdata issue 208; the sum is an inference",
 )
 
 GPU_SHARING_NEEDS_DEVICE = Caveat(
@@ -1047,7 +1059,14 @@ SENSOR = Table(
             sample=LogNormal(2, 0.9, most=32),
             caveats=(NOTEBOOK_MEM_CURVE,),
         ),
-        Column("max_gpu_wrk_mem", "DOUBLE", "GPU memory used, maximum", unit="GB", least=0),
+        Column(
+            "max_gpu_wrk_mem",
+            "DOUBLE",
+            "GPU memory used, maximum",
+            unit="GB",
+            least=0,
+            caveats=(GPU_MEMORY_OVER_DEVICE,),
+        ),
         Column(
             "read",
             "DOUBLE",
@@ -1329,7 +1348,7 @@ MACHINE_METRIC = Table(
         Column(
             "machine_num_worker",
             "DOUBLE",
-            "Workers on the machine, a mean and therefore not a whole number",
+            "Workers on the machine, a mean and therefore not a whole number; often empty",
             unit="workers",
             least=0,
             sample=LogNormal(4, 0.7),

@@ -49,6 +49,18 @@ BLOCKS_OF_CONTENT = Caveat(
     raw_files=r"qwen_trace[AB]_blksz_16\.jsonl",
 )
 
+PROMPTS_REPEAT_THE_CHAT = Caveat(
+    "qwen.prompts_repeat_the_chat",
+    "limited result",
+    summary="The prompt of a later turn contains the turns before it: sums count them again.",
+    what_goes_wrong=(
+        "input_length is that of the whole request: earlier prompts and answers of the chat, and new text. A"
+        " program that adds the history again sends about twice as many tokens in the second turn."
+    ),
+    what_to_do="Send each request as it is. For new text, subtract the parent's prompt and answer.",
+    documented_in="third party: users, ai-dynamo/aiperf issue 1392; not for every row, they say",
+)
+
 LFS_POINTERS = Caveat(
     "qwen.lfs_pointers",
     "background",
@@ -83,7 +95,13 @@ RAW_REQUEST = Table(
         Column("parent_chat_id", "BIGINT", "Request of the previous turn; -1 for the first", sample={-1: 1}),
         Column("timestamp", "DOUBLE", "Arrival, from the start of the file", "s", sample=Arrivals(0, 7_199)),
         Column(
-            "input_length", "BIGINT", "Tokens of the prompt", "tokens", least=0, sample=LogNormal(800, 0.9)
+            "input_length",
+            "BIGINT",
+            "Tokens of the prompt",
+            "tokens",
+            least=0,
+            sample=LogNormal(800, 0.9),
+            caveats=(PROMPTS_REPEAT_THE_CHAT,),
         ),
         Column(
             "output_length", "BIGINT", "Tokens of the answer", "tokens", least=0, sample=LogNormal(250, 0.9)

@@ -68,7 +68,7 @@ REQUEST_IS_PER_WORKER = Caveat(
         "The README calls the requests those of the job, but its example requests 1 GPU with 94"
         " workers. Tracehouse takes them as requests of one worker."
     ),
-    what_to_do="Multiply by worker_num.",
+    what_to_do="In spot.job, multiply by worker_num. Views and queries have done so.",
     documented_in="publisher: README, the example; third party: issue #260, which multiplies too",
 )
 

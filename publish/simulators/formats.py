@@ -45,6 +45,9 @@ SKIPPED_REQUESTS = {
     "it failed": "status = 'failed'",
     "its input tokens are unknown": "input_tokens is null",
     "its output tokens are unknown": "output_tokens is null",
+    # A load generator would raise them to 1.
+    "it has no input tokens": "input_tokens = 0",
+    "it has no output tokens": "output_tokens = 0",
     # A hash of the request and the seed, so that every run keeps the same requests.
     "it is not in the sample of --sample with --seed": (
         "md5_number_lower(concat_ws(' ', $seed, trace, workload, request_number, arrival_s)) % 1000000000"

@@ -1,4 +1,4 @@
--- Burstiness of job arrivals by cluster (all traces)
+-- Burstiness of job arrivals (GPU jobs of all traces)
 -- resolves_caveat: acme.cpu_jobs_included
 -- resolves_caveat: asi.pods_not_jobs
 -- resolves_caveat: helios.most_jobs_have_no_gpu

@@ -1,10 +1,10 @@
--- Job arrivals per hour (jobs per trace)
+-- Job arrivals per hour (GPU jobs per trace)
 -- resolves_caveat: acme.cpu_jobs_included
 -- resolves_caveat: asi.pods_not_jobs
 -- resolves_caveat: helios.most_jobs_have_no_gpu
 -- resolves_caveat: openb.times_from_first_pod
 -- resolves_caveat: spot.durations_are_cut_off
--- chart: line x=hour_start_s y=jobs facet=trace partial=first,last with=whole_traces yname=jobs_per_hour title=Job arrivals per hour by trace (all traces)
+-- chart: line x=hour_start_s y=jobs facet=trace partial=first,last with=whole_traces yname=jobs_per_hour title=Job arrivals per hour by trace (GPU jobs of all traces)
 -- column: trace_cluster: Trace and cluster in one text
 -- column: jobs: Jobs submitted in that hour
 create or replace macro unified.arrival_series(

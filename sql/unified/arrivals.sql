@@ -1,4 +1,4 @@
--- Inter-arrival times by cluster (all traces)
+-- Inter-arrival times by cluster (GPU jobs of all traces)
 -- resolves_caveat: acme.cpu_jobs_included
 -- resolves_caveat: asi.pods_not_jobs
 -- resolves_caveat: helios.most_jobs_have_no_gpu
@@ -9,7 +9,7 @@
 -- resolves_caveat: philly.log_has_no_zone
 -- resolves_caveat: spot.durations_are_cut_off
 -- resolves_caveat: spot.request_is_per_worker
--- chart: bar x=trace+cluster y=cv_gap color=trace xname=cluster yname=coefficient_of_variation_of_the_gaps note=1 is that of a Poisson process; higher is burstier. title=Variation of inter-arrival times by cluster (all traces)
+-- chart: bar x=trace+cluster y=cv_gap color=trace xname=cluster yname=coefficient_of_variation_of_the_gaps note=1 is that of a Poisson process; higher is burstier. title=Variation of inter-arrival times by cluster (GPU jobs of all traces)
 -- column: jobs: Jobs submitted in the trace, except skipped jobs; only GPU jobs if gpu_only is true
 create or replace macro unified.arrivals(
     gpu_only boolean := true,

@@ -1,4 +1,4 @@
--- Run time prediction error by predictor (all traces)
+-- Run time prediction error (GPU jobs of all traces)
 -- resolves_caveat: acme.cpu_jobs_included
 -- resolves_caveat: asi.lives_in_whole_hours
 -- resolves_caveat: asi.workloads_are_missing

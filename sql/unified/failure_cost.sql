@@ -1,4 +1,4 @@
--- GPU-hours by outcome and job size (all traces)
+-- GPU-hours by outcome and size (GPU jobs of all traces)
 -- resolves_caveat: acme.cpu_jobs_included
 -- resolves_caveat: acme.types_differ_by_cluster
 -- resolves_caveat: helios.most_jobs_have_no_gpu

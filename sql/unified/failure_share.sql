@@ -1,4 +1,4 @@
--- Share of failed jobs and GPU-hours (all traces)
+-- Share of failed jobs and GPU-hours (GPU jobs of all traces)
 -- resolves_caveat: acme.cpu_jobs_included
 -- resolves_caveat: dlrm.services_not_jobs
 -- resolves_caveat: helios.most_jobs_have_no_gpu
@@ -13,7 +13,7 @@
 -- resolves_caveat: spot.durations_are_cut_off
 -- resolves_caveat: spot.no_start
 -- resolves_caveat: spot.request_is_per_worker
--- chart: bar x=trace+cluster y=failed_of_all_pct color=trace band=low_failed_of_all_pct,high_failed_of_all_pct interval=jackknife:{sampled_by} xname=cluster yname=failed_jobs_pct title=Share of failed jobs by cluster (all traces)
+-- chart: bar x=trace+cluster y=failed_of_all_pct color=trace band=low_failed_of_all_pct,high_failed_of_all_pct interval=jackknife:{sampled_by} xname=cluster yname=failed_jobs_pct title=Share of failed jobs by cluster (GPU jobs of all traces)
 create or replace macro unified.failure_share(
     gpu_only boolean := true,
     preempted_fails boolean := false,

@@ -1,4 +1,4 @@
--- Job arrivals by hour of day (all traces)
+-- Job arrivals by hour of day (GPU jobs of all traces)
 -- resolves_caveat: acme.cpu_jobs_included
 -- resolves_caveat: asi.pods_not_jobs
 -- resolves_caveat: helios.most_jobs_have_no_gpu

@@ -1,8 +1,8 @@
--- Jobs, GPU-hours and median times by trace (all traces)
+-- Jobs, GPU-hours and median times (GPU jobs of all traces)
 -- resolves_caveat: acme.cpu_jobs_included
 -- resolves_caveat: helios.most_jobs_have_no_gpu
 -- resolves_caveat: openb.deletion_never_empty
--- chart: point x=trace+cluster y=held_gpu_h color=trace xname=cluster title=GPU-hours by cluster (all traces)
+-- chart: point x=trace+cluster y=held_gpu_h color=trace xname=cluster title=GPU-hours by cluster (GPU jobs of all traces)
 -- column: median_run_s: Median of finished jobs, whose whole run was seen, whole_run_pct percent of all: too low below 100; unified.run_cdf has the Kaplan-Meier median of started jobs
 -- column: median_wait_s: Median of started jobs; unified.wait_cdf has the Kaplan-Meier median of all jobs
 create or replace macro unified.traces(

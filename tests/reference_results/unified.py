@@ -195,7 +195,8 @@ def wait_cdf(raw: Path, every_value: bool) -> pd.DataFrame:
     columns = ["trace", "size_band", "jobs", "unknown_pct", "never_started_pct", "percentile"]
     columns += ["wait_s", "low_wait_s", "high_wait_s", "low_pct", "high_pct"]
     found = pd.DataFrame(rows, columns=columns)
-    return found if every_value else found.drop(columns=["low_wait_s", "high_wait_s"])
+    found.insert(columns.index("low_pct"), "effective_units", None)
+    return found if every_value else found.drop(columns=["low_wait_s", "high_wait_s", "effective_units"])
 
 
 def hour_of(times: pd.Series) -> pd.Series:

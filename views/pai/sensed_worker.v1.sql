@@ -2,6 +2,7 @@
 -- grain: one row per worker of pai.worker that has a sensor row
 -- source: README of cluster-trace-gpu-v2020, pai_sensor_table and pai_task_table
 -- caveat: pai.cpu_use_over_request: cpu_pct plan_cpu_pct
+-- caveat: pai.gpu_memory_over_device: peak_gpu_memory_gb
 -- caveat: pai.gpu_type_is_assigned: gpu_type
 -- caveat: pai.gpu_type_null: gpu_type
 -- caveat: pai.gpu_use_over_100: gpu_pct

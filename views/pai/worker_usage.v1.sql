@@ -3,6 +3,7 @@
 -- source: README of cluster-trace-gpu-v2020, pai_sensor_table; margins as in its analysis notebook, after figure 6
 -- caveat: pai.cpu_use_over_request: requested_cpus used_cpus cpu_use_of_plan cpu_margin_of_capacity
 -- caveat: pai.gpu_counts_are_fractions: requested_gpus
+-- caveat: pai.gpu_memory_over_device: max_gpu_memory_gb
 -- caveat: pai.gpu_name_is_device: gpu_name
 -- caveat: pai.gpu_type_is_assigned: gpu_type
 -- caveat: pai.gpu_type_null: gpu_type

@@ -1,9 +1,14 @@
 -- Requests to LLM and other inference services, of all traces, in one format; NULL if not recorded.
 -- grain: one row per request
 -- source: each publisher's README
--- resolves_caveat: genai.request_clock_is_shifted: local_arrival_s
+-- resolves_caveat: azure_llm.sample_of_an_hour: workload
+-- resolves_caveat: burstgpt.ramp_up: workload
+-- resolves_caveat: genai.request_clock_is_shifted: local_arrival_s workload
 -- resolves_caveat: genai.requests_in_both_files
 -- resolves_caveat: genai.requests_name_no_container
+-- resolves_caveat: mooncake.arrivals_on_a_grid: workload
+-- resolves_caveat: mooncake.generated_arrivals: workload
+-- resolves_caveat: mooncake.sample_of_an_hour: workload
 create or replace view unified.requests_v2 as
 select
     trace,

@@ -109,13 +109,13 @@ def _with_notes(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> Bou
 def _count_traces(
     connection: duckdb.DuckDBPyConnection, query: BoundQuery
 ) -> tuple[BoundQuery, list[str] | None]:
-    """Compute an answer with a column `trace`, and return its traces; None without the column or rows."""
+    """Compute an answer with a column `trace`, and return its traces; None without the column."""
     columns = [row[0] for row in connection.execute(f"describe {query.sql}", query.values).fetchall()]
     if TRACE not in columns:
         return query, None
     connection.execute(f"create or replace temp table answer as {query.sql}", query.values)
     rows = connection.execute(f"select distinct {TRACE} from temp.answer").fetchall()
-    return replace(query, sql="from temp.answer", values={}), [trace for (trace,) in rows] or None
+    return replace(query, sql="from temp.answer", values={}), [trace for (trace,) in rows]
 
 
 def why_empty(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> list[Note]:

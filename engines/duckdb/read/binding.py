@@ -14,6 +14,7 @@ from tracehouse.core.errors import UsageError, UserError
 from tracehouse.engines.duckdb.read import notes
 from tracehouse.engines.duckdb.read.catalog import check_is_built, queries_without_data
 from tracehouse.engines.duckdb.read.guard import reading_statement
+from tracehouse.engines.duckdb.read.membership import find_not_loaded
 from tracehouse.engines.duckdb.read.notes import Note
 from tracehouse.engines.duckdb.read.search import close_matches, find, suggest_queries
 from tracehouse.engines.names import MOST_ROWS
@@ -336,6 +337,10 @@ def check_occurs(connection: duckdb.DuckDBPyConnection, subject: str, of_column:
         where "{column}" is not null order by value
     """
     known = [text for (text,) in connection.execute(occurring).fetchall()]
+    if known and value in find_not_loaded(connection, table):
+        listed = ", ".join(known)
+        what = f"{value} is not in this warehouse. `traces fetch {value}` and `traces ingest` load it"
+        raise UsageError(f"{subject}: {what}; there are {listed}")
     if known:
         listed = ", ".join(known[:MOST_LISTED]) + (", …" if len(known) > MOST_LISTED else "")
         raise UsageError(

@@ -5,6 +5,7 @@ its tables, and whether it is counted from the rows of the answer.
 """
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 
 import duckdb
@@ -36,7 +37,8 @@ def find_not_counted(
     """
     texts = texts_across_traces(connection, reads)
     has_rows = _loaded_by_view(connection, texts)
-    views = {name for of_trace in has_rows.values() for name in of_trace}
+    traces_in = Counter(name for of_trace in has_rows.values() for name in of_trace)
+    views = {*traces_in}
     candidates = {trace for trace in has_rows if chosen is None or trace in chosen}
     loaded = {trace for trace in candidates if any(has_rows[trace].values())}
     lacking = _columns_lacking(connection, texts, statement)
@@ -51,7 +53,8 @@ def find_not_counted(
         elif missing:
             found[trace] = f"records no {missing[0]}"
         elif outside := views - {*has_rows[trace]}:
-            found[trace] = f"not in {min(outside)}"
+            # Of views that it is not in, the one that most others are in.
+            found[trace] = f"not in {max(sorted(outside), key=lambda view: traces_in[view])}"
         elif counted is not None and is_complete:
             found[trace] = NO_ROWS_FIT
     return found
