@@ -137,6 +137,8 @@ def _add_facts(
         title = f"{found.name}: {axis_title(chart.y.name)} by {axis_title(chart.x.name)}"
     else:
         title = chart.title or texts.title_of(connection, found.name)
+        if chosen := given.get("in_trace"):
+            title = title.replace("all traces", ", ".join(chosen.split(",")))
     about = notes.of_object(connection, found.name, found.traces, on_data=True)
     left_out = find_not_counted(connection, query.reads, chosen=query.traces, counted=drawn or None)
     about += as_notes(left_out, is_partial=not drawn)
