@@ -218,6 +218,12 @@ def test_a_table_comes_before_the_skipped_files_of_another_trace(tmp_path: Path)
     assert found.notes == ("mine.7z: left out, because there is no reason",) and not found.unrecognised
 
 
+def test_a_file_without_failures_is_left_out_under_either_name(tmp_path: Path) -> None:
+    write(tmp_path, {"BurstGPT_without_fails.csv": b"x\n", "BurstGPT_without_fails_2.csv": b"x\n"})
+    notes = find_in([tmp_path]).notes
+    assert len(notes) == 2 and all("it repeats BurstGPT_[123].csv" in note for note in notes)
+
+
 def test_finds_each_file_of_several_folders_once(tmp_path: Path) -> None:
     write(tmp_path / "a", {"in/summary_train.csv": b"x\n"})
     write(tmp_path / "b", {"summary_power_a40.csv": b"x\n"})

@@ -874,7 +874,7 @@ REQUEST_FILES = {
     "azure/AzureLLMInferenceTrace_conv.csv": [AZURE_HEADER, f"{DAY}:00:30.1000010,7,70"],
     "azure/AzureLLMInferenceTrace_code_1week.csv": [
         AZURE_HEADER,
-        *(f"2024-05-10 00:{n // 60:02}:{n % 60:02}.0000000,{n},1" for n in range(2000)),
+        *(f"2024-05-10 00:{n // 60:02}:{n % 60:02}.0000000,{n + 1},1" for n in range(2000)),
     ],
     "mooncake/conversation_trace.jsonl": [
         '{"timestamp": 3000, "input_length": 600, "output_length": 5, "hash_ids": [0, 1]}',
@@ -935,8 +935,11 @@ def objects(written: Export) -> list[dict]:
 
 def test_window_and_rate_factor(few_requests: Path, tmp_path: Path) -> None:
     code = ("azure_llm", "--workload", "code")
-    whole = objects(Export(few_requests, tmp_path / "whole", "mooncake", *code))
-    assert [row["timestamp"] for row in whole] == [0, 250, 1000, 1000, 60_000, 120_000]
+    exported = Export(few_requests, tmp_path / "whole", "mooncake", *code)
+    whole = objects(exported)
+    assert [row["timestamp"] for row in whole] == [0, 250, 1000, 1000, 60_000]
+    # The last request has no tokens in its answer.
+    assert exported.skipped("requests") == {"it has no output tokens": 1}
     assert whole[1] == {"timestamp": 250, "input_length": 2, "output_length": 20}
     options = ("--from-s", 0.25, "--to-s", 120, "--rate-factor", 2)
     written = Export(few_requests, tmp_path / "window", "mooncake", *code, *options)
@@ -975,7 +978,7 @@ def test_sample_depends_on_the_seed_only(few_requests: Path, tmp_path: Path) -> 
         limits = Limits(memory="1GB", most_threads=threads)
         folder = tmp_path / f"{share} {seed} {threads}"
         report, _ = export.export(few_requests, "azure_llm", ["code_1week"], form, folder, limits=limits)
-        assert list(pd.read_csv(folder / "requests.csv")["ContextTokens"]) == expected
+        assert list(pd.read_csv(folder / "requests.csv")["ContextTokens"] - 1) == expected
         reason = f"it is not in the sample of --sample {share} with --seed {seed}"
         assert report["skipped"] == [{"reason": reason, "requests": 2000 - len(expected)}]
         assert "prefix blocks" in form.notes[0]

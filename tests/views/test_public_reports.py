@@ -16,10 +16,12 @@ import pytest
         ("dlrm.services_not_jobs", "alibaba/clusterdata issue 244", "dlrm.held_gpus_by_service"),
         ("mooncake.published_hit_rates", "kvcache-ai/Mooncake issue 4020", "unified.prefix_reuse"),
         ("mooncake.published_hit_rates", "kvcache-ai/Mooncake issue 4020", "unified.prefix_reuse_by_cache"),
+        ("pai.gpu_memory_over_device", "alibaba/clusterdata issue 208", "pai.worker_memory_and_network"),
         ("pai.gpu_sharing_needs_device", "alibaba/clusterdata issue 185", "pai.worker_v1"),
         ("pai.gpu_use_over_100", "alibaba/clusterdata issues 182 and 231", "pai.machine_use_by_type"),
         ("pai.notebook_week_starts_later", "alibaba/clusterdata issue 262", "pai.demand_hourly_v1"),
         ("philly.machine_list_disagrees", "philly-traces", "philly.machine_gpus"),
+        ("qwen.prompts_repeat_the_chat", "ai-dynamo/aiperf issue 1392", "unified.request_summary"),
         ("spot.demand_over_capacity", "issue #260 of alibaba/clusterdata", "spot.demand_by_day"),
     ],
 )
