@@ -144,7 +144,10 @@ FAILURE_NEEDS_A_RULE = Caveat(
         " failure. By it, failed jobs use 12.4 % of Seren's and 8.0 % of Kalos's GPU time; jobs"
         " with the state FAILED use 4.2 and 6.3 %."
     ),
-    what_to_do="State which states count as failures, for job counts and for GPU time.",
+    what_to_do=(
+        "State which states count as failures, for job counts and for GPU time. In unified.jobs, TIMEOUT and"
+        " NODE_FAIL are failed, and PREEMPTED is not."
+    ),
     documented_in=(
         "publisher: README, note 1, and data/cluster_summary.csv; third party: the files' shares,"
         " not checked here"

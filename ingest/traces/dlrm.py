@@ -61,8 +61,9 @@ TIMES_ARE_CUT_OFF = Caveat(
         " that started in the trace, 11,421 s."
     ),
     what_to_do=(
-        "Count these instances as running at the ends of the trace. Take percentiles of durations from"
-        " unified.run_cdf, which includes them. If you report mean durations, say what they exclude."
+        "Count these instances as running at the ends of the trace, as GPU-hours from unified.jobs do. Take"
+        " percentiles of durations from unified.run_cdf, which includes them. If you report mean durations,"
+        " say what they exclude."
     ),
     documented_in="publisher: README; measured: on the file",
 )

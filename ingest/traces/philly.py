@@ -87,7 +87,7 @@ NO_END_MEANS_RUNNING = Caveat(
         "If the last attempt has no end, either the job was still running when the log was taken,"
         " or the end was not logged. The log does not say which, and such a job still has a status."
     ),
-    what_to_do="Leave such attempts out of run times, as the views do: their run is unknown, and censored.",
+    what_to_do="Leave such attempts out of run times, as run_s does; unified.run_cdf has them as censored.",
     documented_in="publisher: README, notes on cluster_job_log",
 )
 

@@ -93,6 +93,19 @@ def test_chosen_traces_alone_can_be_left_out(opened: duckdb.DuckDBPyConnection) 
     assert run(opened, "itp.gpu_hours").not_counted == {}
 
 
+@pytest.mark.parametrize(
+    ("trace", "reason"),
+    [("asi", "records no submissions"), ("dlrm", "not in unified.capacity_v1"), ("spot", "records no waits")],
+)
+def test_a_chosen_trace_without_rows_has_a_reason(
+    trace: str, reason: str, opened: duckdb.DuckDBPyConnection
+) -> None:
+    query = run(opened, "unified.wait_by_load", in_trace=trace)
+    assert query.not_counted == {trace: reason}
+    [why] = answer.why_empty(opened, query)
+    assert why.text.startswith("no rows") and "filter" not in why.text
+
+
 def test_statements_say_whom_they_leave_out(opened: duckdb.DuckDBPyConnection) -> None:
     waits = "select trace, median(wait_s) from unified.jobs where wait_s > 0 {} group by trace"
     no_waits = {"itp": "records no waits", "spot": "records no waits"}

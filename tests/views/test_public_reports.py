@@ -12,7 +12,7 @@ import pytest
         ("asi.spans_from_day_109", "alibaba/clusterdata issue 259", "asi.run_by_type"),
         ("asi.spans_without_times", "alibaba/clusterdata issue 257", "asi.run_by_type"),
         ("asi.switches_are_uneven", "alibaba/clusterdata issue 256", "asi.gpu_sets"),
-        ("burstgpt.ramp_up", "issue 11", "unified.requests_by_hour_of_day"),
+        ("burstgpt.ramp_up", "issue 11", "unified.request_arrivals"),
         ("dlrm.services_not_jobs", "alibaba/clusterdata issue 244", "dlrm.held_gpus_by_service"),
         ("mooncake.published_hit_rates", "kvcache-ai/Mooncake issue 4020", "unified.prefix_reuse"),
         ("mooncake.published_hit_rates", "kvcache-ai/Mooncake issue 4020", "unified.prefix_reuse_by_cache"),

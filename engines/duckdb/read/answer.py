@@ -156,7 +156,11 @@ def why_empty(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> list[
         text = f"no rows, but the source tables have data: {listed}"
         text += f"; not {', '.join(empty)}" if empty else ""
         cause = "The filter is the cause" if empty else "The filter is probably the cause"
-    filters = _filters(connection, query)
+    is_explained = query.traces and all(
+        query.not_counted.get(trace, membership.NO_ROWS_FIT) != membership.NO_ROWS_FIT
+        for trace in query.traces
+    )
+    filters = "" if is_explained else _filters(connection, query)
     return [Note(NO_ROWS, f"{text}. {cause}: {filters}" if filters else text, "note")]
 
 

@@ -47,7 +47,9 @@ def find_not_counted(
     shared = set.intersection(*others) if others and counted is None else set[str]().union(*others)
     found = {}
     for trace in sorted(candidates - {*(counted or ())}):
-        missing = [what for column, what in lacking.get(trace, {}).items() if column not in shared]
+        # A column that has no word of its own, such as the cluster, leaves no trace out.
+        words = lacking.get(trace, {}).items()
+        missing = [what for column, what in words if what != column and column not in shared]
         if trace not in loaded:
             found[trace] = NOT_LOADED
         elif missing:
