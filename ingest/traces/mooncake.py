@@ -142,7 +142,7 @@ TRACE = Trace(
     tables=(RAW_REQUEST,),
     files=tuple(
         PublishedFile(f"{name}_trace.jsonl", f"{TRACES}/{name}_trace.jsonl", bytes=size)
-        for name, size in {"conversation": 3_029_533, "toolagent": None, "synthetic": None}.items()
+        for name, size in {"conversation": 3_029_533, "toolagent": None, "synthetic": 1_136_313}.items()
     ),
     skipped_files=(
         SkippedFile(

@@ -828,140 +828,43 @@ QUANTITIES = (
 
 FILES_AT = "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2023/csv"
 BACKUP_AT = "https://github.com/hkust-adsl/kubernetes-scheduler-simulator/raw/HEAD/data/csv"
-FILES = (
+BYTES = {
+    "openb_node_list_all_node.csv": 52_287,
+    "openb_node_list_gpu_node.csv": 42_353,
+    "openb_pod_list_default.csv": 575_468,
+    "openb_pod_list_cpu0.csv": 499_765,
+    "openb_pod_list_cpu037.csv": 518_687,
+    "openb_pod_list_cpu050.csv": 525_811,
+    "openb_pod_list_cpu072.csv": 537_576,
+    "openb_pod_list_cpu100.csv": 554_709,
+    "openb_pod_list_cpu200.csv": 622_703,
+    "openb_pod_list_cpu235.csv": 651_171,
+    "openb_pod_list_cpu250.csv": 663_708,
+    "openb_pod_list_cpu300.csv": 710_698,
+    "openb_pod_list_gpushare20.csv": 574_603,
+    "openb_pod_list_gpushare40.csv": 572_662,
+    "openb_pod_list_gpushare60.csv": 566_361,
+    "openb_pod_list_gpushare80.csv": 563_740,
+    "openb_pod_list_gpushare100.csv": 561_220,
+    "openb_pod_list_gpuspec05.csv": 577_176,
+    "openb_pod_list_gpuspec10.csv": 579_461,
+    "openb_pod_list_gpuspec20.csv": 582_612,
+    "openb_pod_list_gpuspec25.csv": 584_915,
+    "openb_pod_list_gpuspec33.csv": 587_467,
+    "openb_pod_list_multigpu20.csv": 271_530,
+    "openb_pod_list_multigpu30.csv": 277_920,
+    "openb_pod_list_multigpu40.csv": 286_202,
+    "openb_pod_list_multigpu50.csv": 297_219,
+}
+# The backup lacks one list.
+FILES = tuple(
     PublishedFile(
-        "csv/openb_node_list_all_node.csv",
-        f"{FILES_AT}/openb_node_list_all_node.csv",
-        backup=f"{BACKUP_AT}/openb_node_list_all_node.csv",
-        bytes=52_287,
-    ),
-    PublishedFile(
-        "csv/openb_node_list_gpu_node.csv",
-        f"{FILES_AT}/openb_node_list_gpu_node.csv",
-        backup=f"{BACKUP_AT}/openb_node_list_gpu_node.csv",
-        bytes=42_353,
-    ),
-    PublishedFile(
-        "csv/openb_pod_list_default.csv",
-        f"{FILES_AT}/openb_pod_list_default.csv",
-        backup=f"{BACKUP_AT}/openb_pod_list_default.csv",
-        bytes=575_468,
-    ),
-    PublishedFile("csv/openb_pod_list_cpu0.csv", f"{FILES_AT}/openb_pod_list_cpu0.csv"),
-    PublishedFile(
-        "csv/openb_pod_list_cpu037.csv",
-        f"{FILES_AT}/openb_pod_list_cpu037.csv",
-        backup=f"{BACKUP_AT}/openb_pod_list_cpu037.csv",
-    ),
-    PublishedFile(
-        "csv/openb_pod_list_cpu050.csv",
-        f"{FILES_AT}/openb_pod_list_cpu050.csv",
-        backup=f"{BACKUP_AT}/openb_pod_list_cpu050.csv",
-    ),
-    PublishedFile(
-        "csv/openb_pod_list_cpu072.csv",
-        f"{FILES_AT}/openb_pod_list_cpu072.csv",
-        backup=f"{BACKUP_AT}/openb_pod_list_cpu072.csv",
-    ),
-    PublishedFile(
-        "csv/openb_pod_list_cpu100.csv",
-        f"{FILES_AT}/openb_pod_list_cpu100.csv",
-        backup=f"{BACKUP_AT}/openb_pod_list_cpu100.csv",
-        bytes=554_709,
-    ),
-    PublishedFile(
-        "csv/openb_pod_list_cpu200.csv",
-        f"{FILES_AT}/openb_pod_list_cpu200.csv",
-        backup=f"{BACKUP_AT}/openb_pod_list_cpu200.csv",
-    ),
-    PublishedFile(
-        "csv/openb_pod_list_cpu235.csv",
-        f"{FILES_AT}/openb_pod_list_cpu235.csv",
-        backup=f"{BACKUP_AT}/openb_pod_list_cpu235.csv",
-    ),
-    PublishedFile(
-        "csv/openb_pod_list_cpu250.csv",
-        f"{FILES_AT}/openb_pod_list_cpu250.csv",
-        backup=f"{BACKUP_AT}/openb_pod_list_cpu250.csv",
-    ),
-    PublishedFile(
-        "csv/openb_pod_list_cpu300.csv",
-        f"{FILES_AT}/openb_pod_list_cpu300.csv",
-        backup=f"{BACKUP_AT}/openb_pod_list_cpu300.csv",
-    ),
-    PublishedFile(
-        "csv/openb_pod_list_gpushare20.csv",
-        f"{FILES_AT}/openb_pod_list_gpushare20.csv",
-        backup=f"{BACKUP_AT}/openb_pod_list_gpushare20.csv",
-    ),
-    PublishedFile(
-        "csv/openb_pod_list_gpushare40.csv",
-        f"{FILES_AT}/openb_pod_list_gpushare40.csv",
-        backup=f"{BACKUP_AT}/openb_pod_list_gpushare40.csv",
-        bytes=572_662,
-    ),
-    PublishedFile(
-        "csv/openb_pod_list_gpushare60.csv",
-        f"{FILES_AT}/openb_pod_list_gpushare60.csv",
-        backup=f"{BACKUP_AT}/openb_pod_list_gpushare60.csv",
-    ),
-    PublishedFile(
-        "csv/openb_pod_list_gpushare80.csv",
-        f"{FILES_AT}/openb_pod_list_gpushare80.csv",
-        backup=f"{BACKUP_AT}/openb_pod_list_gpushare80.csv",
-    ),
-    PublishedFile(
-        "csv/openb_pod_list_gpushare100.csv",
-        f"{FILES_AT}/openb_pod_list_gpushare100.csv",
-        backup=f"{BACKUP_AT}/openb_pod_list_gpushare100.csv",
-    ),
-    PublishedFile(
-        "csv/openb_pod_list_gpuspec05.csv",
-        f"{FILES_AT}/openb_pod_list_gpuspec05.csv",
-        backup=f"{BACKUP_AT}/openb_pod_list_gpuspec05.csv",
-    ),
-    PublishedFile(
-        "csv/openb_pod_list_gpuspec10.csv",
-        f"{FILES_AT}/openb_pod_list_gpuspec10.csv",
-        backup=f"{BACKUP_AT}/openb_pod_list_gpuspec10.csv",
-    ),
-    PublishedFile(
-        "csv/openb_pod_list_gpuspec20.csv",
-        f"{FILES_AT}/openb_pod_list_gpuspec20.csv",
-        backup=f"{BACKUP_AT}/openb_pod_list_gpuspec20.csv",
-    ),
-    PublishedFile(
-        "csv/openb_pod_list_gpuspec25.csv",
-        f"{FILES_AT}/openb_pod_list_gpuspec25.csv",
-        backup=f"{BACKUP_AT}/openb_pod_list_gpuspec25.csv",
-    ),
-    PublishedFile(
-        "csv/openb_pod_list_gpuspec33.csv",
-        f"{FILES_AT}/openb_pod_list_gpuspec33.csv",
-        backup=f"{BACKUP_AT}/openb_pod_list_gpuspec33.csv",
-        bytes=587_467,
-    ),
-    PublishedFile(
-        "csv/openb_pod_list_multigpu20.csv",
-        f"{FILES_AT}/openb_pod_list_multigpu20.csv",
-        backup=f"{BACKUP_AT}/openb_pod_list_multigpu20.csv",
-    ),
-    PublishedFile(
-        "csv/openb_pod_list_multigpu30.csv",
-        f"{FILES_AT}/openb_pod_list_multigpu30.csv",
-        backup=f"{BACKUP_AT}/openb_pod_list_multigpu30.csv",
-    ),
-    PublishedFile(
-        "csv/openb_pod_list_multigpu40.csv",
-        f"{FILES_AT}/openb_pod_list_multigpu40.csv",
-        backup=f"{BACKUP_AT}/openb_pod_list_multigpu40.csv",
-    ),
-    PublishedFile(
-        "csv/openb_pod_list_multigpu50.csv",
-        f"{FILES_AT}/openb_pod_list_multigpu50.csv",
-        backup=f"{BACKUP_AT}/openb_pod_list_multigpu50.csv",
-        bytes=297_219,
-    ),
+        f"csv/{name}",
+        f"{FILES_AT}/{name}",
+        backup="" if name == "openb_pod_list_cpu0.csv" else f"{BACKUP_AT}/{name}",
+        bytes=size,
+    )
+    for name, size in BYTES.items()
 )
 
 TRACE = Trace(

@@ -714,11 +714,13 @@ FILES = (
         "summary_power_p100.csv",
         f"{FILES_AT}/summary_power_p100.csv",
         backup=f"{BACKUP_AT}/summary_power_p100.csv",
+        bytes=18_163,
     ),
     PublishedFile(
         "summary_power_rtx6000.csv",
         f"{FILES_AT}/summary_power_rtx6000.csv",
         backup=f"{BACKUP_AT}/summary_power_rtx6000.csv",
+        bytes=27_704,
     ),
     PublishedFile(
         "summary_power_v100.csv",

@@ -1,3 +1,4 @@
+import csv
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -62,3 +63,16 @@ def test_declarations_say_which_files_they_were_tried_on(real_raw: Path) -> None
     found = {f"{file.trace.name}.{file.table.name}" for file in find(folders, TRACES, TRACES).matched}
     # Thirty rows of this table were seen in another file.
     assert tried - {"asi.pod_hourly"} == found
+
+
+def test_sizes_of_published_files_are_declared(real_raw: Path) -> None:
+    measured = real_raw.resolve().parent / "record" / "sizes_and_checksums.csv"
+    if not measured.is_file():
+        pytest.skip(f"{measured} is missing")
+    declared = {(of.name, Path(file.path).name): file.bytes for of in TRACES for file in of.files}
+    with measured.open(encoding="utf-8", newline="") as opened:
+        sizes = {
+            (row["trace"], row["file"]): int(row["bytes"]) for row in csv.DictReader(opened) if row["bytes"]
+        }
+    known = sizes.keys() & declared.keys()
+    assert len(known) > 30 and {key: declared[key] for key in known} == {key: sizes[key] for key in known}
