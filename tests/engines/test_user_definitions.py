@@ -386,6 +386,12 @@ def test_names_may_have_capital_letters(warehouse: Path) -> None:
         assert (run.code, run.errors) == (0, [])
 
 
+def test_a_column_without_a_name_may_be_stored_in_another_spelling(warehouse: Path) -> None:
+    text = "create view mine.thousand_v1 as select 1_000, gpu from openb.node limit 1"
+    assert build_with(warehouse, {"views/mine/thousand.v1.sql": text}).problems == []
+    assert query_rows(warehouse, "from mine.thousand") == [(1_000, 1)]
+
+
 def test_caveats_follow_columns_with_capital_letters(warehouse: Path) -> None:
     files = {
         "views/mine/runs.v1.sql": 'create view mine.runs_v1 as select run_s as "RunS", job_id from itp.job',

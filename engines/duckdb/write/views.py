@@ -91,7 +91,10 @@ def create_alias(connection: DuckDBPyConnection, view: ViewFile, columns: Mappin
     sql = "select comment from duckdb_views() where schema_name = ? and schema_name || '.' || view_name = ?"
     [(comment,)] = connection.execute(sql, [view.schema, view.versioned]).fetchall()
     title = f"{comment or ''} This is {view.versioned}."
-    _select_from(connection, view.alias, view.versioned, title.strip(), columns)
+    # By position, because DuckDB may store a column without a name in another spelling: 1000 for 1_000.
+    listed = ", ".join(map(identifier, columns))
+    connection.execute(f"create or replace view {view.alias} ({listed}) as from {view.versioned}")
+    add_comments(connection, "view", view.alias, title.strip(), columns)
 
 
 def create_aliases(connection: DuckDBPyConnection, aliases: Mapping[str, ViewFile]) -> None:
