@@ -64,7 +64,8 @@ def _declared_rules(trace: Trace, table: Table) -> Iterator[Check]:
             breach = f'not regexp_full_match("{column.name}", {_literal(column.pattern)})'
             yield check(column_rule(column.name), "range", text, _count(name, breach))
     if names := identifiers(table):
-        text = f"{_join_names(names)} {'is' if len(names) == 1 else 'are'} not converted to numbers, as 105.0"
+        verb = "is" if len(names) == 1 else "are"
+        text = f"{_join_names(names)} {verb} not converted to numbers, such as 105.0"
         breach = " or ".join(f'regexp_full_match("{column}", {_literal(_CONVERTED)})' for column in names)
         yield check("identifiers", "range", text, _count(name, breach))
     for rule, limits, columns in limit_rules(table):

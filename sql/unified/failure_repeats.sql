@@ -149,7 +149,7 @@ comment on macro table unified.failure_repeats is
 'if each owner had as many failures in any order, and times_expected the ratio to it: 1 if a failure says '
 'nothing about the owner''s next job. low_pct and '
 'high_pct are the bounds of the 95 % confidence interval of failed_pct, if the owners are a sample of similar '
-'ones. effective_units: how many equal owners would vary as much; with fewer than ten the bounds are NULL. With within_s, only jobs '
+'ones. effective_units: the number of owners with as many jobs each that would tell as much; with fewer than ten the bounds are NULL. With within_s, only jobs '
 'whose previous job was submitted at most this long before count. unknown_pct is the percentage of the '
 'GPU jobs of the trace without a known owner, submission or outcome, or without a previous job. A trace '
 'that does not record owners or outcomes has no rows.';

@@ -163,5 +163,6 @@ comment on macro table unified.failure_share is
 'all GPU-hours in jobs that the end '
 'and the beginning of the trace cut off. Percentages of what is known are NULL with less than 90 % known. low_… and high_… are the bounds '
 'of the 95 % confidence interval, if the days on which jobs were submitted, or the users, are a sample of '
-'similar ones. effective_units: how many equal days or users would vary as much; with fewer than ten the '
-'bounds are NULL, and NULL where the trace does not record them.';
+'similar ones. effective_units: the number of equally large days or users that would tell as much; with fewer than ten '
+'the bounds are NULL, and NULL where the trace does not record them. Timeouts and failed nodes count as failed; '
+'preempted jobs only with preempted_fails.';

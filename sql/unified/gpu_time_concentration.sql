@@ -172,5 +172,5 @@ comment on macro table unified.gpu_time_concentration is
 'the GPU-hours that the jobs with the most GPU-hours held; percentage of jobs with known GPU-hours, and '
 'percentages of these GPU-hours in jobs that the end and the beginning of the trace cut off. low_… and '
 'high_… are the bounds of the 95 % confidence interval, if the days on which jobs were submitted, '
-'or the users, are a sample of similar ones. effective_units: how many equal days or users would vary as much; '
+'or the users, are a sample of similar ones. effective_units: the number of equally large days or users that would tell as much; '
 'with fewer than ten the bounds are NULL, and NULL where the trace does not record them and with every_pct.';

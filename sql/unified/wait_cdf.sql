@@ -127,7 +127,7 @@ comment on macro table unified.wait_cdf is
 'Kaplan-Meier: a job that was withdrawn (in Acme, Helios and openb) or still waited when the trace ended '
 '(in DLRM) counts as waiting longer than it was observed. low_wait_s and high_wait_s: bounds of the 95 % '
 'confidence interval, if the days on which jobs were submitted, or the users, are a sample of similar ones. '
-'effective_units: how many equal days or users would vary as much; with fewer than ten the bounds are NULL, '
+'effective_units: the number of equally large days or users that would tell as much; with fewer than ten the bounds are NULL, '
 'and NULL if the trace does not record them. A value is '
 'NULL where too few jobs started to estimate it. With every_value: observed queueing delays, the '
 'percentage of jobs that do not exceed each, and low_pct and high_pct, the bounds of its 95 % confidence '

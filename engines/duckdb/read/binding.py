@@ -340,7 +340,7 @@ def check_occurs(connection: duckdb.DuckDBPyConnection, subject: str, of_column:
     if known and value in find_not_loaded(connection, table):
         listed = ", ".join(known)
         what = f"{value} is not in this warehouse. `traces fetch {value}` and `traces ingest` load it"
-        raise UsageError(f"{subject}: {what}; it has {listed}")
+        raise UsageError(f"{subject}: {what}. The warehouse has {listed}")
     if known:
         listed = ", ".join(known[:MOST_LISTED]) + (", …" if len(known) > MOST_LISTED else "")
         raise UsageError(
