@@ -210,7 +210,8 @@ class Table:
     If `converts_partitions`, all rows of a partition are converted together and sorted as one file. They come
     from the files in a tree of folders or in an archive, or from a file that has the keys as columns.
     Otherwise each raw file is converted alone.
-    `published_sha256` maps file names to the checksums that the publisher printed.
+    `published_sha256` maps file names to the checksums that the publisher printed, or that the files have in
+    the publisher's repository.
     `caveats` are the pitfalls of the whole table; declare those of a column with it.
     `row_number`, if set, names an additional column with the position of the row in its file, for rows that
     no key identifies or whose order matters.

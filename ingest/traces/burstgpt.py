@@ -59,6 +59,11 @@ WITHOUT_FAILS = Caveat(
 RAW_REQUEST = Table(
     name="raw_request",
     tried_on="part of a file",
+    published_sha256={
+        "BurstGPT_1.csv": "4bb3783693d0a435686fbfc885615d2349bd067239079fa4b749f2e679e12122",
+        "BurstGPT_2.csv": "44bf5942b03fca42c01a226a545ad3a750ec62688faecd67b6831c56a8928bf7",
+        "BurstGPT_3.csv": "2299986a07388aa303ec2c41d1131e756db650a39ed6ef9dfe7cc3d7f9a43b8f",
+    },
     comment="Requests to the services, with failed ones.",
     grain="one row per line of a file",
     source="README of BurstGPT",

@@ -372,6 +372,10 @@ TRAIN = Table(
 POWER = Table(
     name="power",
     tried_on="real files",
+    published_sha256={
+        "summary_power_p100.csv": "158e9a6784b6e2d26710529b132cf173b227dc8688f4931c19a637bce2b7503b",
+        "summary_power_rtx6000.csv": "edccecc7f8b7a6102962b03f0f37767dd9cd2f03469ebccadc9805e82901bdc4",
+    },
     comment=(
         "Duration and mean power of one epoch on one GPU under a power limit, each measured once:"
         " 453 rows for a40, 270 for p100, 410 for rtx6000 and 476 for v100 (measured). No sentinels"

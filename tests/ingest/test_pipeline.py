@@ -195,7 +195,7 @@ def test_converts_again_and_reports_damaged_parquet(tmp_path: Path) -> None:
     path.write_bytes(whole[:-50])
     outcome = ingest(raw, warehouse)
     sizes = f"it has {len(whole) - 50:,} bytes; {len(whole):,} were written"
-    assert outcome.notes == (f"{path}: {sizes}; openb_node_list_all_node.csv is converted again",)
+    assert outcome.notes[0] == f"{path}: {sizes}; openb_node_list_all_node.csv is converted again"
     assert path.read_bytes() == whole
 
 
