@@ -193,9 +193,9 @@ lint-style: $(VENV)/ready
 lint-types: $(VENV)/ready
 	mkdir -p $(VENV)/typing
 	ln -sfn ../.. $(VENV)/typing/tracehouse
-	MYPYPATH=$(VENV)/typing $(BIN)/mypy -p tracehouse.ingest -p tracehouse.samples -p tracehouse.views \
-		-p tracehouse.sql -p tracehouse.engines -p tracehouse.publish -p tracehouse.commands \
-		-p tracehouse.core -p tracehouse.lint -m tracehouse.cli -m tracehouse.python -m tracehouse.spark
+	MYPYPATH=$(VENV)/typing $(BIN)/mypy -p tracehouse.ingest -p tracehouse.samples -p tracehouse.definitions \
+		-p tracehouse.engines -p tracehouse.publish -p tracehouse.commands -p tracehouse.core \
+		-m tracehouse.cli -m tracehouse.python -m tracehouse.spark
 
 lint-sql: $(VENV)/ready
 	$(BIN)/sqlfluff lint --quiet --processes 2 views sql

@@ -31,6 +31,7 @@ from tracehouse.core.arguments import (
     check_whole_number,
 )
 from tracehouse.core.errors import UsageError, UserError, describe_error
+from tracehouse.definitions.lists import Kind
 from tracehouse.engines.duckdb.read import answer, describe, fork_server, notes, sandbox
 from tracehouse.engines.duckdb.read.binding import (
     Bind,
@@ -45,7 +46,6 @@ from tracehouse.engines.duckdb.read.guard import reading_statement
 from tracehouse.engines.duckdb.read.notes import Note
 from tracehouse.engines.duckdb.read.sandbox import Limits
 from tracehouse.publish.columns import exact
-from tracehouse.sql.lists import Kind
 
 if TYPE_CHECKING:
     import altair

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, BinaryIO
 
 if TYPE_CHECKING:
-    from tracehouse.ingest.declarations import Column
+    from tracehouse.ingest.declare.trace import Column
 
 READ_BYTES = 1 << 20
 
@@ -87,7 +87,7 @@ def polars_unpivot(csv: str, out: str) -> None:
 
 def _tables(trace: str, csvs: str) -> Iterator[tuple[str, Path, Sequence["Column"]]]:
     """Yield the name of each table of a trace, its extracted CSV, and its columns."""
-    from tracehouse.ingest.declarations import all_traces
+    from tracehouse.ingest.declare.trace import all_traces
 
     for table in all_traces()[trace].tables:
         (csv,) = (path for path in Path(csvs).iterdir() if re.fullmatch(table.file_name, path.name))

@@ -32,7 +32,7 @@ from tracehouse.bench.measure import (
     traces,
     write,
 )
-from tracehouse.ingest.declarations import all_traces
+from tracehouse.ingest.declare.trace import all_traces
 from tracehouse.samples.output import Output
 from tracehouse.samples.traces import acme
 

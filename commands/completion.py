@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from tracehouse.core.errors import UserError
+from tracehouse.definitions import names
+from tracehouse.definitions.lists import Kind
 from tracehouse.ingest.traces import trace_names
-from tracehouse.sql import names
-from tracehouse.sql.lists import Kind
 
 if TYPE_CHECKING:
     import duckdb

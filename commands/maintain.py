@@ -106,11 +106,11 @@ def lint(trace: _Trace = "", warehouse: Warehouse = WAREHOUSE, engine: _Parser =
     Example: traces lint itp
     """
     from tracehouse.core.errors import check_traces
+    from tracehouse.definitions.lint.run import lint as run_lint
+    from tracehouse.definitions.names import OWN
+    from tracehouse.definitions.user_files import list_files
     from tracehouse.engines.spark.lint import lint_translation, lint_with_spark
     from tracehouse.ingest.traces import trace_names
-    from tracehouse.lint.run import lint as run_lint
-    from tracehouse.sql.names import OWN
-    from tracehouse.sql.user_files import list_files
 
     own = {path.parent.name for path in list_files(warehouse / OWN)}
     check_traces([trace] if trace else [], [*trace_names(), "unified", *sorted(own)])

@@ -14,8 +14,8 @@ from tracehouse.commands.options import AnswerOptions, QueryOptions, argument, e
 from tracehouse.core.arguments import check_text
 from tracehouse.core.errors import UsageError
 from tracehouse.core.text import escape_text
+from tracehouse.definitions.lists import BRIEF, Kind, parse_kind
 from tracehouse.publish.formats import Format
-from tracehouse.sql.lists import BRIEF, Kind, parse_kind
 
 
 def _parse_kind(text: str) -> Kind:

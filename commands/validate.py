@@ -144,9 +144,9 @@ def _describe_figures(results: "Sequence[Result]", with_reasons: bool) -> Iterat
 
 def _explain_no_figures(traces: Sequence[str]) -> str:
     """Say why the catalog has no figures of some traces: the files may have some since the last build."""
-    from tracehouse.views import ledgers
+    from tracehouse.definitions import figures
 
-    if any(not traces or figure.trace in traces for figure in ledgers.published()):
+    if any(not traces or figure.trace in traces for figure in figures.published()):
         return "the catalog lacks the published figures of these traces: run `traces build` to add them"
     return "the catalog has no published figures of these traces"
 

@@ -9,12 +9,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from tracehouse.definitions.rules import all_rules
+from tracehouse.definitions.sql_text import first_statement
+from tracehouse.definitions.view_files import DRAFT
 from tracehouse.docs.examples import Example
 from tracehouse.engines.duckdb.write.definitions import Definitions, definitions_over
-from tracehouse.ingest.declarations import all_traces
-from tracehouse.views.rules import all_rules
-from tracehouse.views.sql_text import first_statement
-from tracehouse.views.view_files import DRAFT
+from tracehouse.ingest.declare.trace import all_traces
 
 SYNTHETIC = "Rows and charts are of synthetic data (`traces sample`) and say nothing about a real cluster."
 COVERAGE = "dictionary/coverage.md"

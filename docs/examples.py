@@ -9,12 +9,12 @@ from pathlib import Path
 
 import tracehouse
 from tracehouse.core.errors import UserError
+from tracehouse.definitions.query_files import query_files
 from tracehouse.engines.duckdb.read import sandbox
 from tracehouse.engines.duckdb.read.binding import bind_query
 from tracehouse.engines.duckdb.write import database
 from tracehouse.publish.plot import pictures
 from tracehouse.publish.table import TableStyle, table
-from tracehouse.sql.query_files import query_files
 
 SCALE = 0.01
 MOST_ROWS = 5

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from textwrap import shorten
 
+from tracehouse.definitions import figures
+from tracehouse.definitions.figures import CHECK_KEYS
+from tracehouse.definitions.query_files import QUERY_KEYS
+from tracehouse.definitions.view_files import VIEW_KEYS
 from tracehouse.engines.spark import dialect
-from tracehouse.ingest.column_types import TYPES
-from tracehouse.ingest.declarations import all_traces
-from tracehouse.sql.query_files import QUERY_KEYS
-from tracehouse.views import ledgers
-from tracehouse.views.ledgers import CHECK_KEYS
-from tracehouse.views.view_files import VIEW_KEYS
+from tracehouse.ingest.declare.column_types import TYPES
+from tracehouse.ingest.declare.trace import all_traces
 
 REPOSITORY = Path(__file__).parents[1]
 # The columns of the README's table, and their metrics.
@@ -57,7 +57,7 @@ def contents() -> str:
     """Return a table of the traces and the most used metrics: which of them each trace supports."""
     lines = [f"| trace | {' | '.join(CONTENTS)} | requests |", f"|---|{':-:|' * (len(CONTENTS) + 1)}"]
     for trace in all_traces().values():
-        supported = ledgers.supported_metrics(trace)
+        supported = figures.supported_metrics(trace)
         marks = [MARKS[supported[name].exactness] if name in supported else "" for name in CONTENTS.values()]
         lines.append(f"| {trace.name} | {' | '.join([*marks, MARKS['exact'] if trace.requests else ''])} |")
     return "\n".join(lines)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import duckdb
 
 from tracehouse.core.errors import UserError, check_installed, describe_error
+from tracehouse.definitions.lists import Kind
 from tracehouse.engines.duckdb.read import describe, fork_server, sandbox
 from tracehouse.engines.duckdb.read.binding import bind_list
 from tracehouse.engines.duckdb.read.sandbox import Limits
@@ -23,7 +24,6 @@ from tracehouse.publish.mcp_input import answer_refused_requests
 from tracehouse.publish.serving import Queue
 from tracehouse.publish.site import contract
 from tracehouse.publish.site.contract import Json, Request
-from tracehouse.sql.lists import Kind
 
 if TYPE_CHECKING:
     from mcp.server import MCPServer

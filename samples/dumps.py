@@ -16,9 +16,9 @@ from types import ModuleType
 import numpy as np
 
 from tracehouse.core.errors import UsageError, UserError, check_traces
-from tracehouse.ingest.declarations import all_traces
-from tracehouse.ingest.sample_files import missing_samples
-from tracehouse.ingest.synthetic_marker import MARKER_NAME
+from tracehouse.ingest.declare.sample_files import missing_samples
+from tracehouse.ingest.declare.trace import all_traces
+from tracehouse.ingest.dump.synthetic_marker import MARKER_NAME
 from tracehouse.samples import from_declaration
 from tracehouse.samples import traces as modules
 from tracehouse.samples.output import Output

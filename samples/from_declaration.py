@@ -20,14 +20,14 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import polars as pl
 
-from tracehouse.ingest.declarations import Column, Table, Trace
-from tracehouse.ingest.sample_distributions import Arrivals, LogNormal, Names, PrefixBlocks
-from tracehouse.ingest.sample_files import (
+from tracehouse.ingest.declare.sample_distributions import Arrivals, LogNormal, Names, PrefixBlocks
+from tracehouse.ingest.declare.sample_files import (
     cell_names,
     declared_texts,
     file_keys,
     invented_text,
 )
+from tracehouse.ingest.declare.trace import Column, Table, Trace
 from tracehouse.samples import draw
 from tracehouse.samples.draw import Ints
 from tracehouse.samples.output import Output

@@ -15,11 +15,11 @@ from typing import IO
 import polars as pl
 from isal import igzip
 
-from tracehouse.ingest.declarations import Column, Table
-from tracehouse.ingest.raw_files import part_name
-from tracehouse.ingest.sample_distributions import Names
-from tracehouse.ingest.sample_files import name_of
-from tracehouse.ingest.synthetic_marker import GZIP_NAME, PARQUET_KEY
+from tracehouse.ingest.declare.sample_distributions import Names
+from tracehouse.ingest.declare.sample_files import name_of
+from tracehouse.ingest.declare.trace import Column, Table
+from tracehouse.ingest.dump.raw_files import part_name
+from tracehouse.ingest.dump.synthetic_marker import GZIP_NAME, PARQUET_KEY
 from tracehouse.samples import draw
 
 OnBytes = Callable[[int], None]

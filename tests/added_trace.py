@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tracehouse.ingest import traces
-from tracehouse.ingest.declarations import all_traces
+from tracehouse.ingest.declare.trace import all_traces
 
 SHORTEST = """
-from tracehouse.ingest.declarations import Column, Table, Trace
+from tracehouse.ingest.declare.trace import Column, Table, Trace
 
 JOB = Table(
     "job",

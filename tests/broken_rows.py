@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 import duckdb
 
 from tracehouse.core.text import quoted
-from tracehouse.ingest.declarations import Column, Table, Trace
-from tracehouse.views.rules import column_rule, identifiers, limit_rules
+from tracehouse.definitions.rules import column_rule, identifiers, limit_rules
+from tracehouse.ingest.declare.trace import Column, Table, Trace
 
 # Texts of which at least one does not match a pattern.
 TEXTS = ("", "?", "A", "a", "0")

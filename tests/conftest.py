@@ -16,7 +16,7 @@ from sharing import shared
 
 from tracehouse.core.errors import UsageError
 from tracehouse.engines.duckdb.write import database
-from tracehouse.ingest.declarations import all_traces
+from tracehouse.ingest.declare.trace import all_traces
 from tracehouse.samples import dumps
 
 REPOSITORY = Path(__file__).parents[1]

@@ -27,16 +27,16 @@ import typer.main
 from killing import kill_at_step
 
 from tracehouse import cli
+from tracehouse.definitions import caveats, column_docs
+from tracehouse.definitions.across_traces import expanded
+from tracehouse.definitions.columns import columns_read
+from tracehouse.definitions.graph import sort_views
+from tracehouse.definitions.query_files import query_files
+from tracehouse.definitions.view_files import view_files
 from tracehouse.engines.duckdb.read import answer, checks, describe, verify  # noqa: F401
 from tracehouse.engines.duckdb.write import build_info, database, materialized_views  # noqa: F401
-from tracehouse.ingest.declarations import all_traces
+from tracehouse.ingest.declare.trace import all_traces
 from tracehouse.publish import writers  # noqa: F401
-from tracehouse.sql.query_files import query_files
-from tracehouse.views import caveats, column_docs
-from tracehouse.views.across_traces import expanded
-from tracehouse.views.columns import columns_read
-from tracehouse.views.graph import sort_views
-from tracehouse.views.view_files import view_files
 
 
 def main() -> None:

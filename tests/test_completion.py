@@ -11,10 +11,10 @@ from counting import non_empty
 from imported import TYPER, modules_of
 from terminal import terminal
 
+from tracehouse.definitions import names
+from tracehouse.definitions.query_files import query_files
 from tracehouse.engines.duckdb.write import user_definitions
 from tracehouse.ingest.traces import trace_names
-from tracehouse.sql import names
-from tracehouse.sql.query_files import query_files
 
 
 def completed(typed: str) -> list[str]:

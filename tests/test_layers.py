@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from counting import non_empty
 
 REPOSITORY = Path(__file__).parents[1]
 # What each layer may import from, in addition to itself.
@@ -15,12 +16,10 @@ LAYERS = {
     "core": (),
     "ingest": ("core",),
     "samples": ("core", "ingest"),
-    "views": ("core", "ingest"),
-    "sql": ("core", "ingest", "views"),
-    "lint": ("core", "ingest", "views", "sql"),
-    "engines": ("core", "ingest", "views", "sql", "lint"),
-    "publish": ("core", "ingest", "views", "sql", "lint", "engines"),
-    "commands": ("core", "ingest", "samples", "views", "sql", "lint", "engines", "publish"),
+    "definitions": ("core", "ingest"),
+    "engines": ("core", "ingest", "definitions"),
+    "publish": ("core", "ingest", "definitions", "engines"),
+    "commands": ("core", "ingest", "samples", "definitions", "engines", "publish"),
 }
 
 
@@ -34,7 +33,7 @@ def imports(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def files(folder: str) -> list[Path]:
-    return sorted((REPOSITORY / folder).rglob("*.py"))
+    return non_empty(sorted((REPOSITORY / folder).rglob("*.py")))
 
 
 def matching(pattern: str, paths: list[Path]) -> list[str]:
@@ -58,14 +57,26 @@ def test_reading_never_imports_writing() -> None:
 
 
 def test_only_engines_use_duckdb() -> None:
-    """Ingest may import DuckDB too, to explain its errors."""
-    for layer in ("core", "samples", "views", "sql"):
-        assert matching(r"duckdb(\.|$)", files(layer)) == []
+    """Ingest may import DuckDB too, to explain its errors, and lint to parse the user's SQL."""
+    paths = [path for layer in ("core", "samples", "definitions") for path in files(layer)]
+    assert matching(r"duckdb(\.|$)", [path for path in paths if path.parent.name != "lint"]) == []
 
 
 def test_every_installed_package_is_a_layer() -> None:
     packages = {path.parent.name for path in REPOSITORY.glob("*/__init__.py")}
     assert packages - {"bench", "tests"} == set(LAYERS)
+
+
+def test_only_findings_of_spark_use_the_rules() -> None:
+    paths = [path for layer in ("engines", "publish") for path in files(layer)]
+    found = matching(r"tracehouse\.definitions\.lint\b", paths)
+    assert [line.partition(",")[0] for line in found] == ["engines/spark/lint.py"]
+
+
+def test_views_and_queries_hold_no_code() -> None:
+    folders = REPOSITORY / "views", REPOSITORY / "sql"
+    found = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
+    assert {path.suffix for path in found} == {".sql", ".csv", ".lock"}
 
 
 def test_only_spark_engine_imports_spark() -> None:

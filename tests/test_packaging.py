@@ -20,9 +20,9 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import tracehouse
-from tracehouse.ingest.declarations import all_traces
+from tracehouse.definitions.view_files import newest, view_files
+from tracehouse.ingest.declare.trace import all_traces
 from tracehouse.publish.site import folder
-from tracehouse.views.view_files import newest, view_files
 
 REPOSITORY = Path(__file__).parents[1]
 LAYERS = ("core", "ingest", "samples", "views", "sql", "lint", "engines", "publish", "commands")

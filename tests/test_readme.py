@@ -12,9 +12,9 @@ import suites
 from counting import non_empty
 from shown_output import console, lines, run, write_shown_files
 
-from tracehouse.ingest.declarations import all_traces
+from tracehouse.definitions.query_files import query_files
+from tracehouse.ingest.declare.trace import all_traces
 from tracehouse.publish.plot.texts import short_citation
-from tracehouse.sql.query_files import query_files
 
 DOCS = Path(__file__).parents[1] / "docs"
 FIXTURE = Path(__file__).parent / "fixture"

@@ -4,7 +4,7 @@ create schema if not exists stats;
 -- Sums and means of fractions that are the same on every run, with any number of threads: integers are added,
 -- for each number the nearest one, and the remainder, which is at most 0.5, in steps of 2^-60. If a number is
 -- not finite or too large, the plain sum is used. The power of two is a double, as integers would overflow.
--- Engines without these macros read sum and avg (views/macros.py).
+-- Engines without these macros read sum and avg (definitions/macros.py).
 create or replace macro stats.fsum(number) as
 case
     when count(try_cast(number as bigint)) = count(number)

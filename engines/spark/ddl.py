@@ -10,12 +10,12 @@ import pyarrow as pa
 import sqlglot
 from sqlglot import exp
 
+from tracehouse.definitions.query_files import QueryFile
+from tracehouse.definitions.view_files import ViewFile
 from tracehouse.engines.duckdb.write.definitions import Defined
 from tracehouse.engines.spark.dialect import spark_type, translate_file
-from tracehouse.ingest.declarations import Table
+from tracehouse.ingest.declare.trace import Table
 from tracehouse.ingest.store.records import StoredFile
-from tracehouse.sql.query_files import QueryFile
-from tracehouse.views.view_files import ViewFile
 
 
 def create_table(

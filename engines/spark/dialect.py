@@ -15,9 +15,9 @@ import sqlglot
 from sqlglot import exp
 
 from tracehouse.core.errors import DefinitionError, UserError
-from tracehouse.sql.query_files import QueryFile
-from tracehouse.views.macros import inlined
-from tracehouse.views.view_files import ViewFile, parsed, references
+from tracehouse.definitions.macros import inlined
+from tracehouse.definitions.query_files import QueryFile
+from tracehouse.definitions.view_files import ViewFile, parsed, references
 
 File = ViewFile | QueryFile
 

@@ -14,18 +14,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tracehouse.core.errors import DefinitionError, UserError
+from tracehouse.definitions.across_traces import expanded
+from tracehouse.definitions.graph import sort_views, with_dependencies
+from tracehouse.definitions.query_files import QueryFile
+from tracehouse.definitions.view_files import ViewFile, plain_names
 from tracehouse.engines.duckdb.write.definitions import Defined, Definitions, definitions_over
 from tracehouse.engines.duckdb.write.template import read_built_queries, read_built_views
 from tracehouse.engines.spark import ddl
 from tracehouse.engines.spark.session import explain_errors, one_line
-from tracehouse.ingest.declarations import all_traces
+from tracehouse.ingest.declare.trace import all_traces
 from tracehouse.ingest.store import integrity, records
 from tracehouse.ingest.store.layout import RECORDS_FOLDER
 from tracehouse.ingest.store.records import Conversion
-from tracehouse.sql.query_files import QueryFile
-from tracehouse.views.across_traces import expanded
-from tracehouse.views.graph import sort_views, with_dependencies
-from tracehouse.views.view_files import ViewFile, plain_names
 
 if TYPE_CHECKING:
     import pyarrow as pa

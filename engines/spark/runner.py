@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from sqlglot import exp
 
 from tracehouse.core.errors import UserError
+from tracehouse.definitions.query_files import is_query
 from tracehouse.engines.duckdb.read import binding, sandbox
 from tracehouse.engines.duckdb.read.binding import Bind, BoundQuery
 from tracehouse.engines.duckdb.read.sandbox import Limits
 from tracehouse.engines.spark import session
 from tracehouse.engines.spark.dialect import translate_statement
 from tracehouse.engines.spark.register import register_each, unsupported_queries
-from tracehouse.ingest.memory import size_bytes
-from tracehouse.sql.query_files import is_query
+from tracehouse.ingest.convert.memory import size_bytes
 
 if TYPE_CHECKING:
     import duckdb

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tracehouse.core.errors import RawFileError
-from tracehouse.ingest.archive import checksum
-from tracehouse.ingest.find import MatchedFile
-from tracehouse.ingest.raw_files import RawFile
-from tracehouse.ingest.raw_stream import is_settled, stamp_of, translate_errors
+from tracehouse.ingest.dump.archive import checksum
+from tracehouse.ingest.dump.find import MatchedFile
+from tracehouse.ingest.dump.raw_files import RawFile
+from tracehouse.ingest.dump.raw_stream import is_settled, stamp_of, translate_errors
 from tracehouse.ingest.store.files import write_atomically
 from tracehouse.ingest.store.layout import WORK_FOLDER
 from tracehouse.ingest.store.records import Conversion

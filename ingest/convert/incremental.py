@@ -14,7 +14,7 @@ from tracehouse.core.errors import RawFileError
 from tracehouse.core.text import join_names
 from tracehouse.ingest.convert.compare_versions import read_checksum
 from tracehouse.ingest.convert.raw_file import Task, convert, describe_conflict
-from tracehouse.ingest.find import MatchedFile
+from tracehouse.ingest.dump.find import MatchedFile
 from tracehouse.ingest.store import integrity, records
 from tracehouse.ingest.store.records import Conversion, Journal, Key
 

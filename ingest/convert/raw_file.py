@@ -13,23 +13,23 @@ from uuid import uuid4
 import pyarrow as pa
 
 from tracehouse.core.errors import FETCH_AGAIN, FETCH_OR_MOVE, RawFileError, StoppedError, UserError
-from tracehouse.ingest.archive import (
+from tracehouse.ingest.convert.compare_versions import compare_with_previous, read_checksum
+from tracehouse.ingest.convert.parquet_out import RunWriter, write_partition, write_runs
+from tracehouse.ingest.convert.unpivot import write_cells
+from tracehouse.ingest.declare.trace import Table
+from tracehouse.ingest.dump.archive import (
     Member,
     combine_checksums,
     data_members,
     partition_members,
     seekable,
 )
-from tracehouse.ingest.convert.compare_versions import compare_with_previous, read_checksum
-from tracehouse.ingest.convert.parquet_out import RunWriter, write_partition, write_runs
-from tracehouse.ingest.convert.unpivot import write_cells
-from tracehouse.ingest.declarations import Table
-from tracehouse.ingest.find import Group, MatchedFile
-from tracehouse.ingest.raw_files import TREE, RawFile
-from tracehouse.ingest.raw_stream import open_raw, translate_errors, unexpected_error
-from tracehouse.ingest.readers import ReaderInput
-from tracehouse.ingest.readers.formats import reader_of
-from tracehouse.ingest.readers.values import arrow_type
+from tracehouse.ingest.dump.find import Group, MatchedFile
+from tracehouse.ingest.dump.raw_files import TREE, RawFile
+from tracehouse.ingest.dump.raw_stream import open_raw, translate_errors, unexpected_error
+from tracehouse.ingest.dump.readers import ReaderInput
+from tracehouse.ingest.dump.readers.formats import reader_of
+from tracehouse.ingest.dump.readers.values import arrow_type
 from tracehouse.ingest.store import lock, records
 from tracehouse.ingest.store.files import StagedFile
 from tracehouse.ingest.store.layout import REJECTED_FOLDER, staging_folder

@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from tracehouse.ingest.declarations import Column, Table
-from tracehouse.ingest.readers.values import arrow_type, convert
+from tracehouse.ingest.declare.trace import Column, Table
+from tracehouse.ingest.dump.readers.values import arrow_type, convert
 from tracehouse.ingest.store.files import ARROW_OPTIONS, StagedFile, stage
 
 # Four times DuckDB's own row group size, because each row group has a dictionary. It is large if values have

@@ -12,11 +12,11 @@ from rich.filesize import decimal
 
 from tracehouse.core.errors import RawFileError, UserError
 from tracehouse.core.progress import Progress
-from tracehouse.ingest.declarations import Trace
+from tracehouse.ingest.declare.trace import Trace
+from tracehouse.ingest.dump.raw_stream import check_raw, sha256_of
 from tracehouse.ingest.fetch.client import Client, SourceError
 from tracehouse.ingest.fetch.plan import Download, Plan, free_bytes
 from tracehouse.ingest.fetch.transfer import OnBytes, discard_partial, download_file
-from tracehouse.ingest.raw_stream import check_raw, sha256_of
 
 # The suffix given to an existing file that differs from the published one.
 _WRONG_SUFFIX = ".wrong"

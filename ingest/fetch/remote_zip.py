@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from tracehouse.core.text import escape_name
-from tracehouse.ingest.archive import MOST_MEMBERS
+from tracehouse.ingest.dump.archive import MOST_MEMBERS
+from tracehouse.ingest.dump.zip_layout import check_sizes
 from tracehouse.ingest.fetch.client import Client, SourceError, TransferError, content_range, validator_of
 from tracehouse.ingest.fetch.transfer import OnBytes
-from tracehouse.ingest.zip_layout import check_sizes
 
 # The bytes of one request. A request that breaks off is repeated from its start.
 _BLOCK_BYTES = 4 << 20

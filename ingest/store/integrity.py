@@ -8,8 +8,8 @@ from pathlib import Path
 from tracehouse.core.errors import RawFileError, UserError, check_traces
 from tracehouse.core.permissions import explain_denied
 from tracehouse.core.progress import Progress
-from tracehouse.ingest.declarations import all_traces
-from tracehouse.ingest.raw_stream import sha256_of
+from tracehouse.ingest.declare.trace import all_traces
+from tracehouse.ingest.dump.raw_stream import sha256_of
 from tracehouse.ingest.store import files, records, view_store
 from tracehouse.ingest.store.records import Conversion
 

@@ -28,10 +28,10 @@ Pitfalls:
 - XID_ERRORS repeats an error code until it is cleared. The samples show a state, not events.
 """
 
-from tracehouse.ingest.column_types import TypeName
-from tracehouse.ingest.declarations import Column, Rule, Table, Trace, Wide
-from tracehouse.ingest.facts import Caveat, Clock, Metric, PublishedFile, Quantity
-from tracehouse.ingest.sample_distributions import Arrivals, Names
+from tracehouse.ingest.declare.column_types import TypeName
+from tracehouse.ingest.declare.metadata import Caveat, Clock, Metric, PublishedFile, Quantity
+from tracehouse.ingest.declare.sample_distributions import Arrivals, Names
+from tracehouse.ingest.declare.trace import Column, Rule, Table, Trace, Wide
 
 SEREN_JOBS_CLOCK = Clock(
     "acme.seren_jobs",

@@ -26,9 +26,9 @@ Pitfalls:
 
 from dataclasses import replace
 
-from tracehouse.ingest.declarations import Column, Reference, Table, Trace
-from tracehouse.ingest.facts import Caveat, Clock, Metric, PublishedFile, Quantity
-from tracehouse.ingest.sample_distributions import LogNormal, Names
+from tracehouse.ingest.declare.metadata import Caveat, Clock, Metric, PublishedFile, Quantity
+from tracehouse.ingest.declare.sample_distributions import LogNormal, Names
+from tracehouse.ingest.declare.trace import Column, Reference, Table, Trace
 
 CLOCK = Clock(
     "asi.hours",

@@ -8,9 +8,9 @@ seven decimals of which the last is always 0. Those of 2024 end in ``+00:00``, a
 second. The files of 2023 do not end in a newline.
 """
 
-from tracehouse.ingest.declarations import Column, Requests, Table, Trace
-from tracehouse.ingest.facts import Caveat, Clock, PublishedFile, SkippedFile
-from tracehouse.ingest.sample_distributions import Arrivals, LogNormal
+from tracehouse.ingest.declare.metadata import Caveat, Clock, PublishedFile, SkippedFile
+from tracehouse.ingest.declare.sample_distributions import Arrivals, LogNormal
+from tracehouse.ingest.declare.trace import Column, Requests, Table, Trace
 
 REPOSITORY = "https://github.com/Azure/AzurePublicDataset"
 

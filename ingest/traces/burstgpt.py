@@ -8,9 +8,9 @@ Files, from https://github.com/HPMLL/BurstGPT (release v1.2): ``BurstGPT_1.csv``
 requests. The file in the repository's folder ``data`` lacks two columns.
 """
 
-from tracehouse.ingest.declarations import Column, Requests, Table, Trace
-from tracehouse.ingest.facts import Caveat, Clock, PublishedFile, SkippedFile
-from tracehouse.ingest.sample_distributions import Arrivals, LogNormal, Names
+from tracehouse.ingest.declare.metadata import Caveat, Clock, PublishedFile, SkippedFile
+from tracehouse.ingest.declare.sample_distributions import Arrivals, LogNormal, Names
+from tracehouse.ingest.declare.trace import Column, Requests, Table, Trace
 
 README = "publisher: README"
 RELEASES = "https://github.com/HPMLL/BurstGPT/releases/download"

@@ -16,10 +16,10 @@ Pitfalls:
 - Limits equal requests, except for disk.
 """
 
-from tracehouse.ingest.column_types import TypeName
-from tracehouse.ingest.declarations import Column, Table, Trace
-from tracehouse.ingest.facts import Caveat, Clock, Metric, PublishedFile, Quantity
-from tracehouse.ingest.sample_distributions import Arrivals, Distribution, Names
+from tracehouse.ingest.declare.column_types import TypeName
+from tracehouse.ingest.declare.metadata import Caveat, Clock, Metric, PublishedFile, Quantity
+from tracehouse.ingest.declare.sample_distributions import Arrivals, Distribution, Names
+from tracehouse.ingest.declare.trace import Column, Table, Trace
 
 CLOCK = Clock(
     "dlrm.trace",

@@ -14,8 +14,8 @@ instants. Requests do not reserve GPUs and therefore are not jobs: there is no v
 
 import re
 
-from tracehouse.ingest.declarations import Column, Requests, Rule, Table, Trace
-from tracehouse.ingest.facts import Caveat, Clock, Metric, PublishedFile, Quantity
+from tracehouse.ingest.declare.metadata import Caveat, Clock, Metric, PublishedFile, Quantity
+from tracehouse.ingest.declare.trace import Column, Requests, Rule, Table, Trace
 
 TELEMETRY_CLOCK = Clock(
     "genai.telemetry",

@@ -19,9 +19,9 @@ Pitfalls:
 - The GPUs of a VC change from day to day; `total` is their sum, not a VC.
 """
 
-from tracehouse.ingest.declarations import Column, Rule, Table, Trace, Wide
-from tracehouse.ingest.facts import Caveat, Clock, Metric, Quantity
-from tracehouse.ingest.sample_distributions import Arrivals, LogNormal, Names
+from tracehouse.ingest.declare.metadata import Caveat, Clock, Metric, Quantity
+from tracehouse.ingest.declare.sample_distributions import Arrivals, LogNormal, Names
+from tracehouse.ingest.declare.trace import Column, Rule, Table, Trace, Wide
 
 LOCAL_CLOCK = Clock(
     "helios.local",

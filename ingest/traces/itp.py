@@ -20,9 +20,9 @@ Pitfalls:
 - The last line of each CSV has no newline, so a CSV that is truncated inside its last line looks complete.
 """
 
-from tracehouse.ingest.declarations import Column, Rule, Table, Trace
-from tracehouse.ingest.facts import Caveat, Clock, Metric, PublishedFile, Quantity
-from tracehouse.ingest.sample_distributions import Arrivals, LogNormal, Names
+from tracehouse.ingest.declare.metadata import Caveat, Clock, Metric, PublishedFile, Quantity
+from tracehouse.ingest.declare.sample_distributions import Arrivals, LogNormal, Names
+from tracehouse.ingest.declare.trace import Column, Rule, Table, Trace
 
 CLOCK = Clock(
     "itp.collection",

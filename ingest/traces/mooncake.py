@@ -6,9 +6,9 @@ Files, from https://github.com/kvcache-ai/Mooncake (FAST25-release/traces): ``co
 ``toolagent_trace.jsonl`` and ``synthetic_trace.jsonl``, one JSON object a line → `raw_request`.
 """
 
-from tracehouse.ingest.declarations import Column, Requests, Rule, SkippedFile, Table, Trace
-from tracehouse.ingest.facts import Caveat, Clock, PublishedFile
-from tracehouse.ingest.sample_distributions import Arrivals, LogNormal, PrefixBlocks
+from tracehouse.ingest.declare.metadata import Caveat, Clock, PublishedFile
+from tracehouse.ingest.declare.sample_distributions import Arrivals, LogNormal, PrefixBlocks
+from tracehouse.ingest.declare.trace import Column, Requests, Rule, SkippedFile, Table, Trace
 
 TRACES = "https://github.com/kvcache-ai/Mooncake/raw/main/FAST25-release/traces"
 BLOCK_TOKENS = 512

@@ -21,8 +21,8 @@ Pitfalls:
 - Pods do not name their nodes.
 """
 
-from tracehouse.ingest.declarations import Column, Rule, Table, Trace
-from tracehouse.ingest.facts import Caveat, Clock, Metric, PublishedFile, Quantity
+from tracehouse.ingest.declare.metadata import Caveat, Clock, Metric, PublishedFile, Quantity
+from tracehouse.ingest.declare.trace import Column, Rule, Table, Trace
 
 FIRST_POD_CLOCK = Clock(
     "openb.first_pod",

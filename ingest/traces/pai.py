@@ -30,9 +30,9 @@ GPUs.
 
 from dataclasses import replace
 
-from tracehouse.ingest.declarations import Column, Reference, Rule, Table, Trace
-from tracehouse.ingest.facts import Caveat, Clock, Metric, PublishedFile, Quantity
-from tracehouse.ingest.sample_distributions import Arrivals, LogNormal, Names
+from tracehouse.ingest.declare.metadata import Caveat, Clock, Metric, PublishedFile, Quantity
+from tracehouse.ingest.declare.sample_distributions import Arrivals, LogNormal, Names
+from tracehouse.ingest.declare.trace import Column, Reference, Rule, Table, Trace
 
 CLOCK = Clock(
     "pai.shifted",

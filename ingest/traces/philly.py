@@ -22,9 +22,9 @@ Pitfalls:
 - ``NA`` means that a GPU or a server was offline.
 """
 
-from tracehouse.ingest.declarations import Column, JsonList, Reference, Rule, Table, Trace
-from tracehouse.ingest.facts import Caveat, Clock, Metric, PublishedFile, Quantity
-from tracehouse.ingest.sample_distributions import Arrivals, Names
+from tracehouse.ingest.declare.metadata import Caveat, Clock, Metric, PublishedFile, Quantity
+from tracehouse.ingest.declare.sample_distributions import Arrivals, Names
+from tracehouse.ingest.declare.trace import Column, JsonList, Reference, Rule, Table, Trace
 
 LOG_CLOCK = Clock(
     "philly.log",

@@ -7,9 +7,9 @@ Files, from https://github.com/alibaba-edu/qwen-bailian-usagetraces-anon, in Git
 services, two hours each, one JSON object a line → `raw_request`.
 """
 
-from tracehouse.ingest.declarations import Column, Requests, Table, Trace
-from tracehouse.ingest.facts import Caveat, Clock, PublishedFile
-from tracehouse.ingest.sample_distributions import Arrivals, LogNormal, PrefixBlocks
+from tracehouse.ingest.declare.metadata import Caveat, Clock, PublishedFile
+from tracehouse.ingest.declare.sample_distributions import Arrivals, LogNormal, PrefixBlocks
+from tracehouse.ingest.declare.trace import Column, Requests, Table, Trace
 
 BLOCK_TOKENS = 16
 FILES_AT = "https://github.com/alibaba-edu/qwen-bailian-usagetraces-anon/raw/refs/heads/main"

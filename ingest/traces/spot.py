@@ -18,9 +18,9 @@ Pitfalls:
 - Jobs that were running when the trace began or ended appear to be cut off there.
 """
 
-from tracehouse.ingest.declarations import Column, Reference, Table, Trace
-from tracehouse.ingest.facts import Caveat, Clock, Metric, PublishedFile, Quantity
-from tracehouse.ingest.sample_distributions import Arrivals, LogNormal
+from tracehouse.ingest.declare.metadata import Caveat, Clock, Metric, PublishedFile, Quantity
+from tracehouse.ingest.declare.sample_distributions import Arrivals, LogNormal
+from tracehouse.ingest.declare.trace import Column, Reference, Table, Trace
 
 CLOCK = Clock(
     "spot.trace",

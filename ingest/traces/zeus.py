@@ -24,9 +24,9 @@ Pitfalls:
 - The highest power limit differs by GPU, and average power may exceed the limit.
 """
 
-from tracehouse.ingest.declarations import Column, Reference, Rule, Table, Trace
-from tracehouse.ingest.facts import Caveat, Clock, Metric, PublishedFile, Quantity
-from tracehouse.ingest.sample_distributions import Arrivals, LogNormal, Names
+from tracehouse.ingest.declare.metadata import Caveat, Clock, Metric, PublishedFile, Quantity
+from tracehouse.ingest.declare.sample_distributions import Arrivals, LogNormal, Names
+from tracehouse.ingest.declare.trace import Column, Reference, Rule, Table, Trace
 
 CLOCK = Clock(
     "zeus.alibaba",

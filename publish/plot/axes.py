@@ -6,11 +6,11 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from tracehouse.definitions.query_files import Axis
 from tracehouse.publish.columns import exact
 from tracehouse.publish.plot.rows import DAY_S, FIRST_DAY_OF_DATES, NAMES, Drawable, has_bands, ordered_names
 from tracehouse.publish.plot.texts import clock_title
 from tracehouse.publish.plot.units import axis_title, split_unit
-from tracehouse.sql.query_files import Axis
 
 Spec = dict[str, Any]
 

@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+from tracehouse.definitions.query_files import Axis, Chart
 from tracehouse.publish.plot.axes import (
     BAR_COLORS,
     CHARACTER_WIDTH,
@@ -17,7 +18,6 @@ from tracehouse.publish.plot.axes import (
 )
 from tracehouse.publish.plot.rows import FEW, Drawable, Row, distinct_names
 from tracehouse.publish.plot.units import axis_title, number
-from tracehouse.sql.query_files import Axis, Chart
 
 LINES = ("line", "step", "lorenz")
 # A line of up to MOST_MARKED values has a mark at each value; a longer line has about MARKS marks.

@@ -7,7 +7,7 @@ import pyarrow as pa
 from pyarrow import types
 
 from tracehouse.core.errors import UsageError
-from tracehouse.sql.query_files import Axis, Chart, find_chart_error
+from tracehouse.definitions.query_files import Axis, Chart, find_chart_error
 
 # The kinds of charts that can draw any columns. Other kinds need columns with certain names.
 KINDS = ("bar", "stack", "line", "step", "point", "heat")

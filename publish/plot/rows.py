@@ -18,14 +18,14 @@ from pyarrow import types
 
 from tracehouse.core.errors import UserError
 from tracehouse.core.text import identifier, join_names, quoted
+from tracehouse.definitions.query_files import Axis, Chart, read_chart
+from tracehouse.definitions.view_files import DefinitionError
 from tracehouse.engines.duckdb.read.answer import read, why_empty
 from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.engines.duckdb.read.catalog import read_rows
 from tracehouse.publish.columns import exact
 from tracehouse.publish.plot.options import DEFAULT, ChartOptions, choose_chart, is_number
 from tracehouse.publish.plot.units import amount, axis_title, number, span, split_unit
-from tracehouse.sql.query_files import Axis, Chart, read_chart
-from tracehouse.views.view_files import DefinitionError
 
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 DAY_S = 86_400

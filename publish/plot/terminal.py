@@ -9,12 +9,12 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
+from tracehouse.definitions.query_files import Chart
 from tracehouse.publish.columns import exact
 from tracehouse.publish.plot.axes import TICKS, choose_ticks
 from tracehouse.publish.plot.rows import DAY_S, IN_HEADING, Drawable, Row, distinct_names, ordered_names
 from tracehouse.publish.plot.texts import clock_title, has_rule
 from tracehouse.publish.plot.units import axis_title, number
-from tracehouse.sql.query_files import Chart
 
 HEIGHT = 20
 # A single line is drawn in braille dots, eight per character; several lines have different markers.

@@ -7,14 +7,14 @@ from dataclasses import replace
 import duckdb
 
 from tracehouse.core.text import join_names
+from tracehouse.definitions.query_files import Axis, Chart
+from tracehouse.definitions.released import SEVERAL_TRACES
 from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.engines.duckdb.read.catalog import base_tables, read_rows
 from tracehouse.engines.duckdb.read.notes import WRONG_RESULT, Note
 from tracehouse.publish.columns import exact
 from tracehouse.publish.plot.rows import FEW, FIRST_DAY_OF_DATES, HIGH, LOW, Drawable, distinct_names
 from tracehouse.publish.plot.units import axis_title, column_name, number, split_unit
-from tracehouse.sql.query_files import Axis, Chart
-from tracehouse.views.released import SEVERAL_TRACES
 
 # Defaults that filter nothing and change nothing.
 NEUTRAL = ("false", "any", "all", "")

@@ -17,14 +17,14 @@ import duckdb
 
 from tracehouse.core.errors import UsageError, UserError
 from tracehouse.core.progress import Step, ignore_step
+from tracehouse.definitions.graph import with_dependencies
+from tracehouse.definitions.lists import Kind
 from tracehouse.engines.duckdb.read import answer, describe, membership, notes, search, verify
 from tracehouse.engines.duckdb.read.binding import BoundQuery, bind_query, bind_statement
 from tracehouse.engines.duckdb.read.catalog import queries_without_data, read_base_tables, read_rows
 from tracehouse.publish.columns import columns_of, rows_of
 from tracehouse.publish.plot import pictures
 from tracehouse.publish.plot.rows import NoChartError
-from tracehouse.sql.lists import Kind
-from tracehouse.views.graph import with_dependencies
 
 Json = dict[str, Any]
 

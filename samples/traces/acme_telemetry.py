@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from tracehouse.ingest.reference_curves import read_curves
+from tracehouse.ingest.declare.reference_curves import read_curves
 from tracehouse.ingest.traces.acme import GPU_METRIC, NODE_METRIC, SERVER_POWER
 from tracehouse.samples import draw
 from tracehouse.samples.draw import Floats, Ints

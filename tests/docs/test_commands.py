@@ -77,9 +77,9 @@ ELSEWHERE = {
         "traces query mine": "tests/docs/test_tutorial.py",
     },
     "docs/versions.md": {
-        "sed ": "tests/views/test_versions.py",
-        "traces ": "tests/views/test_versions.py",
-        "python -m tracehouse.views.versions": "tests/views/test_versions.py",
+        "sed ": "tests/definitions/test_versions.py",
+        "traces ": "tests/definitions/test_versions.py",
+        "python -m tracehouse.definitions.versions": "tests/definitions/test_versions.py",
     },
 }
 

@@ -15,12 +15,12 @@ import pytest
 import suites
 from counting import non_empty
 
+from tracehouse.definitions.rules import all_rules
+from tracehouse.definitions.sql_text import first_statement
 from tracehouse.docs import examples, site
 from tracehouse.docs.dictionary import COVERAGE, Dictionary
 from tracehouse.engines.duckdb.write.definitions import Definitions, definitions_over
-from tracehouse.ingest.declarations import all_traces
-from tracehouse.views.rules import all_rules
-from tracehouse.views.sql_text import first_statement
+from tracehouse.ingest.declare.trace import all_traces
 
 pytestmark = suites.of("docs")
 

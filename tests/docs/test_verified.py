@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tracehouse.core.errors import UserError
+from tracehouse.definitions import figures
 from tracehouse.docs import verified
 from tracehouse.engines.duckdb.read import sandbox, verify
-from tracehouse.views import ledgers
 
 
 def cells(line: str) -> list[object]:
@@ -33,7 +33,7 @@ def test_page_agrees_with_real_files(real_warehouse: Path) -> None:
 
 def test_page_has_no_unexplained_difference() -> None:
     lines = verified.PAGE.read_text(encoding="utf-8").splitlines()
-    named = [figure.name for figure in ledgers.published() if figure.trace in verified.TRACES]
+    named = [figure.name for figure in figures.published() if figure.trace in verified.TRACES]
     rows = [
         line.split(" | ")
         for line in lines

@@ -12,10 +12,10 @@ import raw_dumps
 from duckdb import DuckDBPyConnection
 
 from tracehouse.core.errors import UsageError, UserError
+from tracehouse.definitions.view_files import view_files
 from tracehouse.engines.duckdb.read import answer, binding, catalog, guard, notes, sandbox
 from tracehouse.engines.duckdb.read.notes import Note
 from tracehouse.publish.site import contract
-from tracehouse.views.view_files import view_files
 
 
 @pytest.fixture

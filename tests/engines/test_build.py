@@ -11,11 +11,11 @@ import suites
 from counting import non_empty
 from killing import kill_in_child
 
+from tracehouse.definitions.columns import PROVENANCES
+from tracehouse.definitions.query_files import query_files
+from tracehouse.definitions.view_files import newest, view_files
 from tracehouse.engines.duckdb.write import database, template
-from tracehouse.ingest.declarations import all_traces
-from tracehouse.sql.query_files import query_files
-from tracehouse.views.columns import PROVENANCES
-from tracehouse.views.view_files import newest, view_files
+from tracehouse.ingest.declare.trace import all_traces
 
 
 @pytest.fixture(scope="module")

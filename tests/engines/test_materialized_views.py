@@ -18,15 +18,15 @@ from conftest import build_warehouse
 from counting import non_empty
 from few_files import quiet
 
+from tracehouse.definitions import graph
+from tracehouse.definitions.view_files import view_files
 from tracehouse.engines.duckdb.read import sandbox
 from tracehouse.engines.duckdb.read.describe import describe
 from tracehouse.engines.duckdb.write import build_info, database, materialized_views
 from tracehouse.engines.duckdb.write.materialized_views import storage_rule
 from tracehouse.engines.names import DATABASE
-from tracehouse.ingest import memory
+from tracehouse.ingest.convert import memory
 from tracehouse.ingest.store import cleanup, integrity, records
-from tracehouse.views import graph
-from tracehouse.views.view_files import view_files
 
 pytestmark = suites.of("long")
 

@@ -10,12 +10,12 @@ from conftest import FIXTURE, build_warehouse
 
 import tracehouse
 from tracehouse.core.errors import UsageError
+from tracehouse.definitions.released import QUERIES as FOLDER
 from tracehouse.engines.duckdb.read import answer, catalog, describe, membership, notes, sandbox
 from tracehouse.engines.duckdb.read.binding import BoundQuery, bind_query, bind_statement
 from tracehouse.publish.plot import pictures
-from tracehouse.sql import query_files
 
-QUERIES = [f"unified.{path.stem}" for path in sorted(query_files.QUERIES.glob("unified/*.sql"))]
+QUERIES = [f"unified.{path.stem}" for path in sorted(FOLDER.glob("unified/*.sql"))]
 # The views that unite traces.
 UNITING = ("unified.jobs", "unified.requests", "unified.capacity", "unified.capacity_hour")
 # Columns without a value in a synthetic trace, although its views can have one: Philly's clock has an unknown

@@ -15,14 +15,14 @@ import suites
 from random_seed import DEPTH, SEED
 
 from tracehouse.core.errors import UserError
+from tracehouse.definitions.columns import columns_read, follow_own
+from tracehouse.definitions.lint.run import lint
+from tracehouse.definitions.view_files import NOT_FOLLOWED
 from tracehouse.engines.duckdb.read import answer, describe, guard, sandbox
 from tracehouse.engines.duckdb.read.binding import bind_query, bind_statement
 from tracehouse.engines.duckdb.write import catalog, database
 from tracehouse.engines.duckdb.write.database import Built
-from tracehouse.lint.run import lint
 from tracehouse.publish.columns import columns_of, rows_of
-from tracehouse.views.columns import columns_read, follow_own
-from tracehouse.views.view_files import NOT_FOLLOWED
 
 NODES = "sn,cpu_milli,memory_mib,gpu,model\na,1000,1024,1,T4\nb,1000,1024,0,\n"
 STATEMENTS = {

@@ -13,10 +13,10 @@ from counting import non_empty
 from random_seed import DEPTH, some
 from sqlglot import exp
 
+from tracehouse.definitions.query_files import QueryFile, is_query, query_files
+from tracehouse.definitions.sql_text import first_statement
+from tracehouse.definitions.view_files import ViewFile, view_files
 from tracehouse.engines.duckdb.write import database
-from tracehouse.sql.query_files import QueryFile, is_query, query_files
-from tracehouse.views.sql_text import first_statement
-from tracehouse.views.view_files import ViewFile, view_files
 
 QUERIES = query_files()
 VIEWS = view_files()

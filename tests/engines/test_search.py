@@ -9,9 +9,9 @@ import duckdb
 import pytest
 
 from tracehouse.core.errors import UsageError, UserError
+from tracehouse.definitions.lists import Kind
 from tracehouse.engines.duckdb.read import answer, binding, sandbox
 from tracehouse.engines.duckdb.read.search import find, suggest_queries
-from tracehouse.sql.lists import Kind
 
 
 @pytest.fixture

@@ -12,11 +12,11 @@ import pytest
 import suites
 
 from tracehouse.core.text import identifier
+from tracehouse.definitions.lint.run import lint
+from tracehouse.definitions.user_files import is_reserved
 from tracehouse.engines.duckdb.write import catalog, database, queries, template, user_definitions
 from tracehouse.engines.duckdb.write.database import Built
-from tracehouse.lint.run import lint
 from tracehouse.publish.site import folder
-from tracehouse.sql.user_files import is_reserved
 
 pytestmark = suites.of("long")
 

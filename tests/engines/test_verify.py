@@ -13,12 +13,12 @@ import pytest
 import raw_dumps
 import suites
 
+from tracehouse.definitions import figures as ledger
+from tracehouse.definitions.figures import OF_AUTHORS, TRUSTS
+from tracehouse.definitions.view_files import DefinitionError
 from tracehouse.engines.duckdb.read import checks, sandbox, verify
 from tracehouse.engines.duckdb.read.verify import Verdict
 from tracehouse.engines.duckdb.write import catalog, database
-from tracehouse.views import ledgers
-from tracehouse.views.ledgers import OF_AUTHORS, TRUSTS
-from tracehouse.views.view_files import DefinitionError
 
 NODES = "sn,cpu_milli,memory_mib,gpu,model\na,1000,1024,2,T4\nb,1000,1024,4,A10\nc,1000,1024,0,\n"
 GPUS = "select sum(gpu) from openb.node"
@@ -56,8 +56,8 @@ def nodes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def build(nodes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Build:
     """A function that fills the database with the given figures instead of the ledgers."""
-    for ledger in ("published", "expected"):
-        monkeypatch.setattr(ledgers, ledger, partial(getattr(ledgers, ledger), tmp_path / "views"))
+    for table in ("published", "expected"):
+        monkeypatch.setattr(ledger, table, partial(getattr(ledger, table), tmp_path / "views"))
 
     def build_with(*figures: dict[str, str], warehouse: Path = nodes, as_complete: bool = True) -> Path:
         write_ledger(tmp_path, *figures)
@@ -67,7 +67,7 @@ def build(nodes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Build
                 # As if the publisher's list had three nodes.
                 connection.execute("update catalog.tables set incomplete = null")
                 connection.execute("update catalog.sources set published_rows = null")
-            catalog.fill_figures(connection, "published", ledgers.published())
+            catalog.fill_figures(connection, "published", ledger.published())
         return warehouse
 
     return build_with
@@ -176,7 +176,7 @@ def test_an_explanation_does_not_cover_other_values(real_raw: Path, tmp_path: Pa
 
 
 def test_a_reason_that_names_an_unconfirmed_one_is_unconfirmed() -> None:
-    differing = [figure for figure in ledgers.published() if figure.explanation and figure.measured_by]
+    differing = [figure for figure in ledger.published() if figure.explanation and figure.measured_by]
     unconfirmed = {figure.name for figure in differing if figure.explained_value is None}
     naming = [
         figure for figure in differing if unconfirmed & set(re.findall(r"\w+\.\w+", figure.explanation))
@@ -229,18 +229,18 @@ def test_synthetic_data_reproduce_nothing(build: Build, sample_warehouse: Path, 
 
 def test_published_figures_are_those_that_documents_print() -> None:
     """Counts of the raw files are not published figures. They belong to the ledger of expected counts."""
-    published = ledgers.published()
-    assert len(published) > 300 and len(ledgers.expected()) > 250
+    published = ledger.published()
+    assert len(published) > 300 and len(ledger.expected()) > 250
     own = r"count(s|ed) on|computed from|not in the publisher|^third party"
     assert [figure.name for figure in published if re.search(own, figure.printed_in)] == []
     quoted = {figure.name for figure in published if figure.trust == "quoted"}
     assert {f.name for f in published if f.name in quoted and "as quoted" not in f.printed_in} == set()
-    assert {figure.trust for figure in published} == set(ledgers.TRUSTS)
+    assert {figure.trust for figure in published} == set(ledger.TRUSTS)
 
 
 def test_publisher_is_that_of_the_trace() -> None:
     """AcmeTrace also prints figures of other publishers' traces."""
-    of_others = [f for f in ledgers.published() if f.trace != "acme" and f.printed_in.startswith("AcmeTrace")]
+    of_others = [f for f in ledger.published() if f.trace != "acme" and f.printed_in.startswith("AcmeTrace")]
     assert len(of_others) == 40
     assert {f.trust for f in of_others} == {"third party", "read off a figure"}
 
@@ -286,7 +286,7 @@ def test_figures_of_others_fail_nothing_and_are_apart() -> None:
 
 def test_invalid_number_is_an_error_with_its_line(tmp_path: Path) -> None:
     with pytest.raises(DefinitionError, match=r"published\.csv, line 2: could not convert .*'many'"):
-        ledgers.published(write_ledger(tmp_path, {"value": "many"}))
+        ledger.published(write_ledger(tmp_path, {"value": "many"}))
 
 
 def test_sql_that_does_not_give_one_number_differs(build: Build) -> None:
@@ -375,7 +375,7 @@ def test_check_compares_expected_counts(build: Build, tmp_path: Path) -> None:
     warehouse = build()
     with duckdb.connect(str(warehouse / database.DATABASE)) as connection:
         connection.execute("delete from catalog.expected")
-        catalog.fill_figures(connection, "expected", ledgers.expected())
+        catalog.fill_figures(connection, "expected", ledger.expected())
     with sandbox.connect(warehouse) as connection:
         table = checks.run_rules(connection, ["openb"])
     rows = {row["check_name"]: row for row in table.to_pylist()}
@@ -398,7 +398,7 @@ def sample_results(sample_warehouse: Path) -> list[verify.Result]:
         results = [*verify.figures(connection, []), *verify.expectations(connection, [])]
         statuses = checks.run_rules(connection, ["itp"])["status"].to_pylist()
     assert statuses.count("not applicable") == len(
-        [figure for figure in ledgers.expected() if figure.trace == "itp"]
+        [figure for figure in ledger.expected() if figure.trace == "itp"]
     )
     return results
 

@@ -10,7 +10,7 @@ import pytest
 from counting import non_empty
 
 from tracehouse.engines.duckdb.write import base_tables, database
-from tracehouse.ingest.declarations import Table, all_traces
+from tracehouse.ingest.declare.trace import Table, all_traces
 from tracehouse.ingest.store import records
 
 # Columns that only the rows of some files have say nothing about a file's name.

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from broken_rows import without_value
 
-from tracehouse.ingest.archive import data_members
-from tracehouse.ingest.declarations import Column, all_traces
-from tracehouse.ingest.find import MatchedFile, find
-from tracehouse.ingest.raw_stream import open_raw
-from tracehouse.ingest.readers import ReaderInput
-from tracehouse.ingest.readers.formats import reader_of
+from tracehouse.ingest.declare.trace import Column, all_traces
+from tracehouse.ingest.dump.archive import data_members
+from tracehouse.ingest.dump.find import MatchedFile, find
+from tracehouse.ingest.dump.raw_stream import open_raw
+from tracehouse.ingest.dump.readers import ReaderInput
+from tracehouse.ingest.dump.readers.formats import reader_of
 
 pytestmark = pytest.mark.each_trace
 

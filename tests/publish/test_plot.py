@@ -16,15 +16,15 @@ import suites
 from duckdb import DuckDBPyConnection
 
 from tracehouse.core.errors import DefinitionError, UsageError, UserError
+from tracehouse.definitions.query_files import query_files, read_chart
 from tracehouse.engines.duckdb.read import binding, sandbox
-from tracehouse.ingest.declarations import all_traces
+from tracehouse.ingest.declare.trace import all_traces
 from tracehouse.publish.plot import pictures, terminal, texts, units
 from tracehouse.publish.plot.axes import TRACE_COLORS
 from tracehouse.publish.plot.layout import WIDTH, Size, build_spec
 from tracehouse.publish.plot.options import ChartOptions
 from tracehouse.publish.plot.rows import NoChartError, select_rows
 from tracehouse.publish.site import contract
-from tracehouse.sql.query_files import query_files, read_chart
 
 SVG = "{http://www.w3.org/2000/svg}"
 POINTS_PER_MM = 72 / 25.4

@@ -17,7 +17,7 @@ import pandas as pd
 import raw_frames
 
 from reference_results.unified import PERCENTILES, percent
-from tracehouse.ingest.declarations import Trace, all_traces
+from tracehouse.ingest.declare.trace import Trace, all_traces
 
 COLUMNS = ["trace", "workload", "model", "session_id", "request_number", "arrival_s", "local_arrival_s"]
 COLUMNS += ["input_tokens", "output_tokens", "latency_s", "status", "prefix_blocks", "block_tokens"]

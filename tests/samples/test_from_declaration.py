@@ -11,13 +11,13 @@ import pyarrow as pa
 import pytest
 from counting import non_empty
 
-from tracehouse.ingest.column_types import TypeName
-from tracehouse.ingest.declarations import Column, JsonList, Table, Trace, Wide
-from tracehouse.ingest.readers import ReaderInput
-from tracehouse.ingest.readers import csv as csv_reader
-from tracehouse.ingest.readers import wide as wide_reader
-from tracehouse.ingest.sample_distributions import LogNormal, Names
-from tracehouse.ingest.sample_files import columns_off_pattern, missing_samples
+from tracehouse.ingest.declare.column_types import TypeName
+from tracehouse.ingest.declare.sample_distributions import LogNormal, Names
+from tracehouse.ingest.declare.sample_files import columns_off_pattern, missing_samples
+from tracehouse.ingest.declare.trace import Column, JsonList, Table, Trace, Wide
+from tracehouse.ingest.dump.readers import ReaderInput
+from tracehouse.ingest.dump.readers import csv as csv_reader
+from tracehouse.ingest.dump.readers import wide as wide_reader
 from tracehouse.samples import from_declaration
 from tracehouse.samples.output import Output
 

@@ -13,8 +13,8 @@ from counting import non_empty
 from few_files import quiet
 
 from tracehouse.core.errors import UsageError, UserError
-from tracehouse.ingest.declarations import all_traces
-from tracehouse.ingest.synthetic_marker import MARKER_NAME, is_marked
+from tracehouse.ingest.declare.trace import all_traces
+from tracehouse.ingest.dump.synthetic_marker import MARKER_NAME, is_marked
 from tracehouse.samples import dumps
 from tracehouse.samples.dumps import expected_bytes, write_sample
 

@@ -16,14 +16,14 @@ from duckdb import DuckDBPyConnection
 from sqlglot import exp
 
 from tracehouse.core.errors import DefinitionError, UserError
+from tracehouse.definitions.macros import macros_sql
+from tracehouse.definitions.query_files import QueryFile, parse_query_file, query_files
+from tracehouse.definitions.view_files import view_files
 from tracehouse.engines.spark import dialect, lint
 from tracehouse.engines.spark.dialect import SAME, TRANSFORMS, spark_type, to_spark, translate_statement
 from tracehouse.engines.spark.lint import explain_refusal, lint_translation
 from tracehouse.engines.spark.session import explain_errors
-from tracehouse.ingest import column_types
-from tracehouse.sql.query_files import QueryFile, parse_query_file, query_files
-from tracehouse.views.macros import macros_sql
-from tracehouse.views.view_files import view_files
+from tracehouse.ingest.declare import column_types
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -5,8 +5,8 @@ import datetime as dt
 import duckdb
 import pytest
 
-from tracehouse.sql.query_files import query_files
-from tracehouse.views.macros import macros_sql
+from tracehouse.definitions.macros import macros_sql
+from tracehouse.definitions.query_files import query_files
 
 DAY_S = 86_400
 

@@ -18,10 +18,10 @@ from hypothesis import given, settings, strategies
 from jackknife import assert_survival_bounds, share_bounds, survival_percentages
 from random_seed import DEPTH
 
+from tracehouse.definitions.macros import inlined, macros_sql
+from tracehouse.definitions.query_files import query_files
+from tracehouse.definitions.view_files import DefinitionError, view_files
 from tracehouse.engines.duckdb.write import database
-from tracehouse.sql.query_files import query_files
-from tracehouse.views.macros import inlined, macros_sql
-from tracehouse.views.view_files import DefinitionError, view_files
 
 SECONDS = strategies.integers(0, 30)
 RUNS = strategies.lists(strategies.tuples(SECONDS, strategies.booleans()), min_size=1, max_size=60)

@@ -17,7 +17,7 @@ import suites
 from conftest import REAL_DATA
 from random_seed import DEPTH
 
-from tracehouse.ingest.declarations import all_traces
+from tracehouse.ingest.declare.trace import all_traces
 
 MODULES = [
     importlib.import_module(f"reference_results.{found.name}")

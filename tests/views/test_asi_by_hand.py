@@ -9,7 +9,7 @@ import pytest
 import raw_dumps
 
 from tracehouse.engines.duckdb.read import sandbox, verify
-from tracehouse.ingest.declarations import Table
+from tracehouse.ingest.declare.trace import Table
 from tracehouse.ingest.traces import asi
 
 # Requested GPUs of each pod, and its held GPU-hours by hour. Hour 3 is not loaded.

@@ -12,7 +12,7 @@ import suites
 from counting import non_empty
 from jackknife import survival_percentages
 
-from tracehouse.views.macros import macros_sql
+from tracehouse.definitions.macros import macros_sql
 
 DOCS = Path(__file__).parents[2] / "docs"
 SHARE = "stats.share_interval('rows', sample, day, part, whole)"

@@ -11,10 +11,10 @@ import pytest
 import raw_dumps
 import suites
 
-from tracehouse.ingest.column_types import END_OF_TIMES
-from tracehouse.ingest.declarations import all_traces
-from tracehouse.sql.query_files import query_files
-from tracehouse.views.view_files import view_files
+from tracehouse.definitions.query_files import query_files
+from tracehouse.definitions.view_files import view_files
+from tracehouse.ingest.declare.column_types import END_OF_TIMES
+from tracehouse.ingest.declare.trace import all_traces
 
 # A Monday, 08:00 in Shanghai.
 USUAL = ("2023-07-10 00:00:00+00", "2023-07-10 00:00:15+00")

@@ -7,13 +7,13 @@ from typing import Any
 
 import duckdb
 
+from tracehouse.definitions.released import SEVERAL_TRACES
 from tracehouse.engines.duckdb.read import membership, notes
 from tracehouse.engines.duckdb.read.binding import Bind, BoundQuery
 from tracehouse.engines.duckdb.read.catalog import base_tables, texts_across_traces
 from tracehouse.engines.duckdb.read.guard import traces_of_query
 from tracehouse.engines.duckdb.read.notes import NO_ROWS, Note
 from tracehouse.engines.duckdb.read.selected_traces import TRACE
-from tracehouse.views.released import SEVERAL_TRACES
 
 BATCH_ROWS = 100_000
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from tracehouse.core.errors import UsageError, UserError
+from tracehouse.definitions.lists import BRIEF, LISTS, Kind
 from tracehouse.engines.duckdb.read import notes
 from tracehouse.engines.duckdb.read.catalog import check_is_built, queries_without_data
 from tracehouse.engines.duckdb.read.guard import reading_statement
@@ -18,7 +19,6 @@ from tracehouse.engines.duckdb.read.membership import find_not_loaded
 from tracehouse.engines.duckdb.read.notes import Note
 from tracehouse.engines.duckdb.read.search import close_matches, find, suggest_queries
 from tracehouse.engines.names import MOST_ROWS
-from tracehouse.sql.lists import BRIEF, LISTS, Kind
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -8,7 +8,7 @@ import duckdb
 
 from tracehouse.core import errors
 from tracehouse.core.errors import UserError
-from tracehouse.views.released import SEVERAL_TRACES
+from tracehouse.definitions.released import SEVERAL_TRACES
 
 
 def read_rows(connection: duckdb.DuckDBPyConnection, sql: str, **values: Any) -> list[dict[str, Any]]:

@@ -9,11 +9,11 @@ from pathlib import Path
 import duckdb
 
 from tracehouse.core.errors import UsageError
+from tracehouse.definitions.sql_text import first_statement
 from tracehouse.engines.duckdb.read import membership, notes
 from tracehouse.engines.duckdb.read.catalog import check_is_built, read_rows
 from tracehouse.engines.duckdb.read.notes import Note
 from tracehouse.engines.duckdb.read.search import close_matches
-from tracehouse.views.sql_text import first_statement
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,9 @@ from typing import Any
 import duckdb
 
 from tracehouse.core.errors import UsageError, UserError
+from tracehouse.definitions.names import OWN
+from tracehouse.definitions.released import SEVERAL_TRACES
 from tracehouse.engines.duckdb.read.selected_traces import selected_traces
-from tracehouse.sql.names import OWN
-from tracehouse.views.released import SEVERAL_TRACES
 
 # Allowed values of the key `class`: expressions.
 EXPRESSIONS = frozenset(

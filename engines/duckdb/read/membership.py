@@ -10,9 +10,9 @@ from collections.abc import Collection, Iterable, Mapping
 
 import duckdb
 
+from tracehouse.definitions.released import SEVERAL_TRACES
 from tracehouse.engines.duckdb.read.catalog import read_base_tables, texts_across_traces
 from tracehouse.engines.duckdb.read.notes import NOT_COUNTED, Note
-from tracehouse.views.released import SEVERAL_TRACES
 
 NOT_LOADED, NO_ROWS_FIT = "not in this warehouse", "no rows that fit"
 

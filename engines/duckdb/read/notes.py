@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import duckdb
 
+from tracehouse.definitions.released import SEVERAL_TRACES
 from tracehouse.engines.duckdb.read.catalog import base_tables, texts_across_traces
 from tracehouse.ingest.store.layout import failed_build_file
-from tracehouse.views.released import SEVERAL_TRACES
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import duckdb
 
-from tracehouse.sql.lists import Kind
+from tracehouse.definitions.lists import Kind
 
 MOST_SUGGESTED = 3
 

@@ -6,7 +6,7 @@ The input is the parse tree of `json_serialize_sql`.
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from tracehouse.views.released import SEVERAL_TRACES
+from tracehouse.definitions.released import SEVERAL_TRACES
 
 # The column of views and queries of several traces with the name of a trace.
 TRACE = "trace"

@@ -12,9 +12,9 @@ import duckdb
 import pyarrow as pa
 
 from tracehouse.core.progress import Step, ignore_step
+from tracehouse.definitions.figures import OF_AUTHORS, TRUSTS
 from tracehouse.engines.duckdb.read.catalog import check_traces, read_base_tables, read_rows
 from tracehouse.engines.duckdb.read.notes import Note
-from tracehouse.views.ledgers import OF_AUTHORS, TRUSTS
 
 # Relative tolerance for decimal fractions that are read as binary ones.
 ROUNDING = 1e-9

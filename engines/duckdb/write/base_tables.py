@@ -16,9 +16,9 @@ from duckdb import Error as DuckDBError
 from tracehouse.core.errors import UserError
 from tracehouse.core.permissions import explain_denied_in
 from tracehouse.core.text import identifier, quoted
-from tracehouse.ingest.declarations import Column, Table, Trace
+from tracehouse.definitions.column_docs import comment_text
+from tracehouse.ingest.declare.trace import Column, Table, Trace
 from tracehouse.ingest.store.records import REJECTED_COLUMNS, Conversion, StoredFile
-from tracehouse.views.column_docs import comment_text
 
 # DuckDB plans a union in more than linear time: with 3,000 partitions, half a minute for each statement.
 MOST_SELECTS = 500

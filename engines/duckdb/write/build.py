@@ -8,15 +8,15 @@ from types import MappingProxyType
 
 import duckdb
 
+from tracehouse.definitions.across_traces import SCHEMA as EACH_TRACE
+from tracehouse.definitions.versions import explain_left_out
+from tracehouse.definitions.view_files import DRAFT
 from tracehouse.engines.duckdb.write import catalog, user_definitions, views
 from tracehouse.engines.duckdb.write.base_tables import create_base_tables, create_rejected_rows
 from tracehouse.engines.duckdb.write.materialized_views import StoredView
 from tracehouse.engines.duckdb.write.template import open_for_writing, template
-from tracehouse.ingest.declarations import all_traces
+from tracehouse.ingest.declare.trace import all_traces
 from tracehouse.ingest.store.records import Conversion
-from tracehouse.views.across_traces import SCHEMA as EACH_TRACE
-from tracehouse.views.versions import explain_left_out
-from tracehouse.views.view_files import DRAFT
 
 NO_VIEWS: Mapping[str, StoredView] = MappingProxyType({})
 

@@ -10,12 +10,12 @@ import duckdb
 import pyarrow as pa
 
 from tracehouse.core.temporary import temporary_folder
+from tracehouse.definitions.columns import Columns
 from tracehouse.engines.duckdb.write import catalog, template
 from tracehouse.engines.duckdb.write.catalog import column_types
 from tracehouse.engines.names import DATABASE
-from tracehouse.ingest.declarations import all_traces
+from tracehouse.ingest.declare.trace import all_traces
 from tracehouse.ingest.store.records import Conversion
-from tracehouse.views.columns import Columns
 
 
 @dataclass(frozen=True)

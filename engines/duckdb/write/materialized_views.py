@@ -23,23 +23,23 @@ import duckdb
 
 from tracehouse.core.progress import Progress
 from tracehouse.core.text import quoted
+from tracehouse.definitions import figures
+from tracehouse.definitions.across_traces import expanded
+from tracehouse.definitions.graph import sort_views, sources, with_dependencies
+from tracehouse.definitions.macros import macros_hash, macros_sql
+from tracehouse.definitions.view_files import ViewFile
 from tracehouse.engines.duckdb.read.sandbox import disable_async_writes
 from tracehouse.engines.duckdb.write import catalog
 from tracehouse.engines.duckdb.write.base_tables import create_base_table, read_parquet
 from tracehouse.engines.duckdb.write.template import read_built_views
 from tracehouse.engines.duckdb.write.views import create_view
-from tracehouse.ingest import memory
-from tracehouse.ingest.declarations import all_traces
+from tracehouse.ingest.convert import memory
+from tracehouse.ingest.declare.trace import all_traces
 from tracehouse.ingest.store import view_store
 from tracehouse.ingest.store.files import PARQUET_OPTIONS, stage
 from tracehouse.ingest.store.integrity import OnBytes
 from tracehouse.ingest.store.layout import VIEWS_FOLDER, staging_folder
 from tracehouse.ingest.store.records import Conversion
-from tracehouse.views import ledgers
-from tracehouse.views.across_traces import expanded
-from tracehouse.views.graph import sort_views, sources, with_dependencies
-from tracehouse.views.macros import macros_hash, macros_sql
-from tracehouse.views.view_files import ViewFile
 
 # With fewer rows in the base tables, computing a view takes no longer than opening its file.
 LEAST_ROWS = 400_000
@@ -252,7 +252,7 @@ def _plan_parts(
         return []
     # Everything that decides the rows of a view, in addition to the files of its base tables.
     clocks = (
-        [(astuple(clock), names) for clock, names in ledgers.clocks().items()] if _CLOCKS in tables else []
+        [(astuple(clock), names) for clock, names in figures.clocks().items()] if _CLOCKS in tables else []
     )
     statements = [(name, views[name].sha256) for name in _dependencies([view.versioned], views)]
     definition = [statements, macros_hash(), rule.order, *clocks]

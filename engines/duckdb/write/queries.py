@@ -11,6 +11,14 @@ import duckdb
 from sqlglot import exp
 
 from tracehouse.core.text import quoted
+from tracehouse.definitions import caveats
+from tracehouse.definitions.caveats import ColumnsByCaveat
+from tracehouse.definitions.column_docs import ColumnDoc, ColumnDocs
+from tracehouse.definitions.columns import Columns, columns_read, follow_own, split_comment
+from tracehouse.definitions.not_recorded import columns_needed
+from tracehouse.definitions.query_columns import describe_columns, find_clashes
+from tracehouse.definitions.query_files import Parameter, QueryFile
+from tracehouse.definitions.view_files import DefinitionError
 from tracehouse.engines.duckdb.read.catalog import read_base_tables
 from tracehouse.engines.duckdb.write.catalog import (
     column_types,
@@ -20,15 +28,7 @@ from tracehouse.engines.duckdb.write.catalog import (
     record_in_caveats,
 )
 from tracehouse.engines.duckdb.write.views import sql_error
-from tracehouse.ingest.declarations import all_traces
-from tracehouse.sql.query_columns import describe_columns, find_clashes
-from tracehouse.sql.query_files import Parameter, QueryFile
-from tracehouse.views import caveats
-from tracehouse.views.caveats import ColumnsByCaveat
-from tracehouse.views.column_docs import ColumnDoc, ColumnDocs
-from tracehouse.views.columns import Columns, columns_read, follow_own, split_comment
-from tracehouse.views.not_recorded import columns_needed
-from tracehouse.views.view_files import DefinitionError
+from tracehouse.ingest.declare.trace import all_traces
 
 
 @dataclass(frozen=True)

@@ -23,20 +23,20 @@ from tracehouse.core import signals, staging
 from tracehouse.core.errors import DefinitionError, UserError
 from tracehouse.core.temporary import temporary_folder
 from tracehouse.core.text import quoted
+from tracehouse.definitions import figures
+from tracehouse.definitions.macros import macros_sql
+from tracehouse.definitions.not_recorded import find_not_recorded
+from tracehouse.definitions.query_files import QueryFile, query_files
+from tracehouse.definitions.released import QUERIES, plain_name, versioned_name
+from tracehouse.definitions.versions import explain_draft
+from tracehouse.definitions.view_files import RELEASED, VIEWS, ViewFile, plain_names, view_files, view_texts
 from tracehouse.engines.duckdb.read.catalog import read_base_tables
 from tracehouse.engines.duckdb.write import catalog
 from tracehouse.engines.duckdb.write.base_tables import create_base_tables, create_rejected_rows
 from tracehouse.engines.duckdb.write.build_info import hash_definitions, hash_file
 from tracehouse.engines.duckdb.write.queries import create_queries
 from tracehouse.engines.duckdb.write.views import create_views, describe_views
-from tracehouse.ingest.declarations import all_traces
-from tracehouse.sql.query_files import QUERIES, QueryFile, query_files
-from tracehouse.views import ledgers
-from tracehouse.views.macros import macros_sql
-from tracehouse.views.not_recorded import find_not_recorded
-from tracehouse.views.released import plain_name, versioned_name
-from tracehouse.views.versions import explain_draft
-from tracehouse.views.view_files import RELEASED, VIEWS, ViewFile, plain_names, view_files, view_texts
+from tracehouse.ingest.declare.trace import all_traces
 
 # The oldest storage format that supports typed macro parameters.
 STORAGE_VERSION = "v1.4.0"
@@ -169,9 +169,9 @@ def _create_definitions(connection: duckdb.DuckDBPyConnection, invalid: Mapping[
     catalog.fill_columns(connection, named, described.caveats_by_object, described.docs, types)
     catalog.create_checks(connection, traces)
     create_queries(connection, queries, described.caveats_by_object)
-    catalog.fill_figures(connection, "published", ledgers.published())
-    catalog.fill_figures(connection, "expected", ledgers.expected())
-    catalog.insert(connection, "metrics", [(trace, *astuple(one)) for trace, one in ledgers.metrics()])
+    catalog.fill_figures(connection, "published", figures.published())
+    catalog.fill_figures(connection, "expected", figures.expected())
+    catalog.insert(connection, "metrics", [(trace, *astuple(one)) for trace, one in figures.metrics()])
     unions = [*plain_names(views).values()]
     catalog.insert(connection, "not_recorded", [astuple(one) for one in find_not_recorded(unions)])
     catalog.insert(connection, "not_built", list(errors.items()))

@@ -18,6 +18,23 @@ import duckdb
 
 from tracehouse.core.errors import DefinitionError, UserError
 from tracehouse.core.text import escape_name, identifier, join_names
+from tracehouse.definitions import caveats, column_docs
+from tracehouse.definitions.caveats import ColumnsByCaveat
+from tracehouse.definitions.column_docs import ColumnDoc, ColumnDocs
+from tracehouse.definitions.columns import Columns, follow_own, split_comment
+from tracehouse.definitions.names import OWN
+from tracehouse.definitions.query_files import QueryFile
+from tracehouse.definitions.released import plain_name
+from tracehouse.definitions.user_files import (
+    explain_database,
+    explain_outside,
+    find_circles,
+    find_name_clashes,
+    list_files,
+    read_bytes,
+    read_user_file,
+)
+from tracehouse.definitions.view_files import NOT_FOLLOWED, ViewFile, creating_view, newest
 from tracehouse.engines.duckdb.read import sql_errors
 from tracehouse.engines.duckdb.read.catalog import read_base_tables
 from tracehouse.engines.duckdb.read.guard import databases_named, names_read
@@ -31,24 +48,7 @@ from tracehouse.engines.duckdb.write.queries import (
     read_comment,
 )
 from tracehouse.engines.duckdb.write.views import create_alias, create_view
-from tracehouse.ingest.declarations import all_traces
-from tracehouse.sql.names import OWN
-from tracehouse.sql.query_files import QueryFile
-from tracehouse.sql.user_files import (
-    explain_database,
-    explain_outside,
-    find_circles,
-    find_name_clashes,
-    list_files,
-    read_bytes,
-    read_user_file,
-)
-from tracehouse.views import caveats, column_docs
-from tracehouse.views.caveats import ColumnsByCaveat
-from tracehouse.views.column_docs import ColumnDoc, ColumnDocs
-from tracehouse.views.columns import Columns, follow_own, split_comment
-from tracehouse.views.released import plain_name
-from tracehouse.views.view_files import NOT_FOLLOWED, ViewFile, creating_view, newest
+from tracehouse.ingest.declare.trace import all_traces
 
 FOLDER = OWN
 

@@ -10,17 +10,17 @@ from duckdb import DuckDBPyConnection
 from duckdb import Error as DuckDBError
 
 from tracehouse.core.text import identifier
+from tracehouse.definitions import caveats, column_docs
+from tracehouse.definitions.across_traces import expanded
+from tracehouse.definitions.caveats import ColumnsByCaveat
+from tracehouse.definitions.column_docs import ColumnDoc, ColumnDocs
+from tracehouse.definitions.columns import Columns
+from tracehouse.definitions.graph import sort_views
+from tracehouse.definitions.sql_text import first_statement
+from tracehouse.definitions.view_files import DefinitionError, ViewFile, line_of
 from tracehouse.engines.duckdb.write import catalog
 from tracehouse.engines.duckdb.write.base_tables import add_comments, read_parquet
-from tracehouse.ingest.declarations import all_traces
-from tracehouse.views import caveats, column_docs
-from tracehouse.views.across_traces import expanded
-from tracehouse.views.caveats import ColumnsByCaveat
-from tracehouse.views.column_docs import ColumnDoc, ColumnDocs
-from tracehouse.views.columns import Columns
-from tracehouse.views.graph import sort_views
-from tracehouse.views.sql_text import first_statement
-from tracehouse.views.view_files import DefinitionError, ViewFile, line_of
+from tracehouse.ingest.declare.trace import all_traces
 
 _LINE = re.compile(r"^LINE (\d+):", re.M)
 NOT_INHERITED: Mapping[str, ColumnDoc] = MappingProxyType({})

@@ -17,10 +17,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_seed import DEPTH
 
-from tracehouse.ingest.column_types import TYPES
 from tracehouse.ingest.convert.parquet_out import ROW_GROUP_ROWS, write_runs
-from tracehouse.ingest.declarations import Column
-from tracehouse.ingest.readers.values import arrow_type
+from tracehouse.ingest.declare.column_types import TYPES
+from tracehouse.ingest.declare.trace import Column
+from tracehouse.ingest.dump.readers.values import arrow_type
 
 SCHEMA = pa.schema([("job", pa.string()), ("start", pa.int64())])
 ROW = st.tuples(st.sampled_from([None, "", "a", "b", "é"]), st.none() | st.integers(-3, 3))
@@ -102,10 +102,10 @@ THREADS = """
 import hashlib, io, sys
 from pathlib import Path
 import polars
-from tracehouse.ingest.declarations import Column, Table
+from tracehouse.ingest.declare.trace import Column, Table
 from tracehouse.ingest.convert.parquet_out import write_runs
-from tracehouse.ingest.readers import ReaderInput
-from tracehouse.ingest.readers.csv import read
+from tracehouse.ingest.dump.readers import ReaderInput
+from tracehouse.ingest.dump.readers.csv import read
 
 columns = (Column("job", "VARCHAR", ""), Column("start", "BIGINT", ""), Column("share", "DOUBLE", ""))
 table = Table("t", "", "", "", r"t\\.csv", columns, has_header=False)

@@ -11,7 +11,7 @@ import pytest
 from few_files import ingest, only, refusal, stored, tar_gz, write
 
 from tracehouse.engines.duckdb.write import template
-from tracehouse.ingest import synthetic_marker
+from tracehouse.ingest.dump import synthetic_marker
 from tracehouse.ingest.pipeline import IngestResult
 from tracehouse.ingest.store import records
 from tracehouse.ingest.store.records import Conversion, Source

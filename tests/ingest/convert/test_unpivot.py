@@ -17,13 +17,13 @@ from random_seed import DEPTH
 
 from tracehouse.core.errors import RawFileError
 from tracehouse.ingest import pipeline
-from tracehouse.ingest.column_types import TypeName
 from tracehouse.ingest.convert import unpivot
 from tracehouse.ingest.convert.unpivot import write_cells
-from tracehouse.ingest.declarations import Column, Table, Wide
+from tracehouse.ingest.declare.column_types import TypeName
+from tracehouse.ingest.declare.trace import Column, Table, Wide
+from tracehouse.ingest.dump.readers import Batch, ReaderInput, wide
+from tracehouse.ingest.dump.readers.wide import CHUNK_BYTES
 from tracehouse.ingest.pipeline import IngestResult
-from tracehouse.ingest.readers import Batch, ReaderInput, wide
-from tracehouse.ingest.readers.wide import CHUNK_BYTES
 from tracehouse.ingest.store import cleanup, lock, records
 from tracehouse.ingest.traces.acme import GPU_METRIC, NODE_METRIC
 

@@ -21,14 +21,14 @@ from typer.testing import CliRunner
 
 from tracehouse import cli
 from tracehouse.core.errors import UserError
-from tracehouse.ingest.declarations import all_traces
+from tracehouse.ingest.declare.trace import all_traces
+from tracehouse.ingest.dump.find import find
+from tracehouse.ingest.dump.raw_files import form_of
+from tracehouse.ingest.dump.synthetic_marker import MARKER_NAME
 from tracehouse.ingest.fetch import plan
 from tracehouse.ingest.fetch.client import open_client
 from tracehouse.ingest.fetch.download import Outcome, fetch_files
 from tracehouse.ingest.fetch.plan import Download, plan_downloads, read_downloads
-from tracehouse.ingest.find import find
-from tracehouse.ingest.raw_files import form_of
-from tracehouse.ingest.synthetic_marker import MARKER_NAME
 
 DOCS = Path(__file__).parents[3] / "docs"
 TRACES = all_traces()

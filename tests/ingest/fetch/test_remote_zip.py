@@ -12,7 +12,7 @@ from few_files import quiet, zipped
 from publisher import Publisher
 
 from tracehouse.core.errors import UsageError
-from tracehouse.ingest.declarations import Column, Table, Trace
+from tracehouse.ingest.declare.trace import Column, Table, Trace
 from tracehouse.ingest.fetch import plan
 from tracehouse.ingest.fetch.client import open_client
 from tracehouse.ingest.fetch.download import Outcome, fetch_files

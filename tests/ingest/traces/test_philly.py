@@ -19,8 +19,8 @@ from tracehouse.ingest import pipeline
 from tracehouse.ingest.convert import raw_file
 from tracehouse.ingest.convert.incremental import run_task
 from tracehouse.ingest.convert.raw_file import Task
+from tracehouse.ingest.dump.readers import json as json_reader
 from tracehouse.ingest.pipeline import IngestResult
-from tracehouse.ingest.readers import json as json_reader
 from tracehouse.ingest.store import lock, records
 from tracehouse.ingest.store.records import Journal
 

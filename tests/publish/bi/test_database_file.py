@@ -14,7 +14,7 @@ from digests import digest
 from random_seed import some
 
 from tracehouse.engines.duckdb.write import database
-from tracehouse.ingest.declarations import all_traces
+from tracehouse.ingest.declare.trace import all_traces
 
 pytestmark = suites.of("bi")
 WIDE = {

@@ -21,7 +21,7 @@ from terminal import end, terminal
 
 from tracehouse.core.errors import UsageError, UserError
 from tracehouse.engines.duckdb.write import database
-from tracehouse.ingest.declarations import all_traces
+from tracehouse.ingest.declare.trace import all_traces
 from tracehouse.publish.bi import postgresql
 from tracehouse.publish.bi.postgresql import read_address
 

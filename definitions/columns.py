@@ -1,0 +1,368 @@
+"""Column lineage in SQL: the columns that a query reads, and the inputs of each of its columns."""
+
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache, wraps
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+from sqlglot.lineage import Node, lineage
+from sqlglot.optimizer import Scope, build_scope, qualify, traverse_scope
+from sqlglot.optimizer.annotate_types import annotate_types
+from sqlglot.schema import MappingSchema
+
+from tracehouse.definitions.macros import inlined
+from tracehouse.definitions.view_files import NOT_FOLLOWED, DefinitionError, full_name
+
+Columns = dict[str, tuple[str, str | None]]
+"""The columns of a table or view in order: the SQL type and the comment of each."""
+
+_Read = tuple[tuple[str, tuple[str, ...]], ...]
+
+T = TypeVar("T")
+
+# Expressions with the unit of their argument. A coalesce with constants has it, too.
+_KEEPS_UNIT = (exp.Cast, exp.TryCast, exp.Paren, exp.Min, exp.Max, exp.AnyValue, exp.First, exp.Last)
+
+# Expressions and joins that may read columns without naming them.
+_UNNAMED_COLUMNS = (exp.Columns, exp.Pivot, exp.Describe, exp.Summarize)
+_UNNAMED_JOINS = ("NATURAL", "POSITIONAL")
+
+PROVENANCES = ("measured", "derived", "synthetic")
+
+_NUMBERS = ("BIGINT", "INTEGER", "SMALLINT", "TINYINT", "HUGEINT", "UBIGINT", "DOUBLE", "FLOAT", "DECIMAL")
+
+
+def follow_own(
+    sql: str,
+    inputs: Collection[str],
+    columns: Mapping[str, Collection[str]],
+    place: Path | str,
+    parameters: Collection[str] = (),
+) -> exp.Expr:
+    """Parse a user's query. Returns NOT_FOLLOWED unless the functions of this module can follow its columns.
+
+    `columns` has the columns of tables, views and queries. DuckDB decides whether a definition of a user is
+    valid, and sqlglot knows fewer statements. It does not check the shape of a tree before it works on it, so
+    on others it raises not only its own errors, but also KeyError, AttributeError, RecursionError and so on.
+    The same functions follow the definitions of the package, and there no error is hidden.
+    """
+    try:
+        query = _with_calls_as_tables(sqlglot.parse_one(sql, dialect="duckdb"), columns)
+        is_known = _is_followed(query, inputs, columns, place, parameters)
+        if is_known:
+            for follow in (columns_read, passed_on, unit_sources, lineage_of):
+                follow(query, inputs, columns, place)
+    except Exception:
+        return NOT_FOLLOWED
+    return query if is_known else NOT_FOLLOWED
+
+
+def missing_from_own(
+    sql: str,
+    inputs: Collection[str],
+    columns: Mapping[str, Collection[str]],
+    place: Path | str,
+    parameters: Collection[str] = (),
+) -> set[str]:
+    """Return the column names in a user's query that are certainly in none of its inputs.
+
+    Empty if sqlglot cannot follow the query for another reason: see `follow_own`.
+    """
+    known: set[str] = set()
+    try:
+        query = _with_calls_as_tables(sqlglot.parse_one(sql, dialect="duckdb"), columns)
+        # DuckDB lets later expressions use an alias, and each table has a row number.
+        known = {"rowid", *parameters, *(one.alias for one in query.find_all(exp.Alias, exp.TableAlias))}
+        known |= {name.name for one in query.find_all(exp.Lambda) for name in one.expressions}
+        # The argument of a table function may be a column of the table that another argument names.
+        known |= {column.name for table in query.find_all(exp.Table) for column in table.find_all(exp.Column)}
+        if query.find(*_UNNAMED_COLUMNS):
+            return set()
+        return missing_columns(query, inputs, columns, place) - known
+    except DefinitionError as error:
+        # A column of a named table, such as job.runs.
+        found = re.search(r"Unknown column: (\w+)", error.message)
+        return {found[1]} - known if found else set()
+    except Exception:
+        return set()
+
+
+def parse_own(sql: str) -> exp.Expr:
+    """Parse a user's statement. Returns NOT_FOLLOWED if sqlglot cannot: see `follow_own`."""
+    try:
+        return sqlglot.parse_one(sql, dialect="duckdb")
+    except Exception:
+        return NOT_FOLLOWED
+
+
+def _with_calls_as_tables(query: exp.Expr, columns: Mapping[str, Collection[str]]) -> exp.Expr:
+    """Write the names of called named queries without arguments, so that sqlglot finds their columns.
+
+    A call whose arguments contain a query, which reads more, stays as it is.
+    """
+    for table in list(query.find_all(exp.Table)):
+        call = table.this
+        is_known = isinstance(call, exp.Anonymous) and full_name(table) in columns
+        if is_known and not call.find(exp.Query, exp.Column):
+            table.set("this", exp.to_identifier(call.name))
+    return query
+
+
+def _is_followed(
+    query: exp.Expr,
+    inputs: Collection[str],
+    columns: Mapping[str, Collection[str]],
+    place: Path | str,
+    parameters: Collection[str],
+) -> bool:
+    """Return whether a query names all columns that it reads, and sqlglot finds the input of each."""
+    if not isinstance(query, exp.Query) or query.find(*_UNNAMED_COLUMNS):
+        return False
+    # A function such as query_table reads what its arguments name.
+    if not {*inputs} & columns.keys() <= {full_name(table) for table in query.find_all(exp.Table)}:
+        return False
+    if any(join.method in _UNNAMED_JOINS for join in query.find_all(exp.Join)):
+        return False
+    read = tuple((name, tuple(columns.get(name, ()))) for name in sorted(inputs))
+    qualified = _qualify_columns(query, read, place)
+    if any(not isinstance(star.parent, exp.Count) for star in qualified.find_all(exp.Star)):
+        return False
+    # The name of a table, where a column is expected, means the complete row.
+    if qualified.find(exp.TableColumn):
+        return False
+    return missing_columns(query, inputs, columns, place) <= {*parameters}
+
+
+def split_comment(comment: str | None) -> tuple[str, str]:
+    """Split a column's comment into meaning and provenance; the provenance is empty if there is none."""
+    match = re.fullmatch(rf"(.*)[;,.] ({'|'.join(PROVENANCES)})\.", comment or "", re.S)
+    return (match[1], match[2]) if match else (comment or "", "")
+
+
+def is_number(kind: str) -> bool:
+    """Return whether the values of a SQL type are numbers, which have a unit."""
+    return kind.startswith(_NUMBERS)
+
+
+def _cached(find: Callable[[exp.Expr, _Read, Path | str], T]) -> Callable[..., T]:
+    """Cache a function of a query, its inputs and its place: builds of a process follow the same queries.
+
+    The result is a function of the query, the names of its inputs, the columns of all inputs, and its place,
+    a file or other name for errors.
+    """
+    cached = cache(find)
+
+    @wraps(find)
+    def found(
+        query: exp.Expr, inputs: Collection[str], columns: Mapping[str, Collection[str]], place: Path | str
+    ) -> T:
+        read = tuple((name, tuple(columns.get(name, ()))) for name in sorted(inputs))
+        return cached(query, read, place)
+
+    return found
+
+
+@_cached
+def columns_read(query: exp.Expr, read: _Read, place: Path | str) -> dict[str, set[str]]:
+    """Find the columns that a query reads, by the table or view that it references.
+
+    Raises DefinitionError if sqlglot cannot resolve them.
+    """
+    if query == NOT_FOLLOWED:
+        return {name: set(columns) for name, columns in read}
+    found: dict[str, set[str]] = {name: set() for name, _ in read}
+    with _explain_errors(place):
+        for scope in traverse_scope(_qualify_columns(query, read, place)):
+            for column in scope.columns:
+                source = scope.sources.get(column.table)
+                if isinstance(source, exp.Table) and source.db:
+                    found.setdefault(full_name(source), set()).add(column.name)
+    written = _map_to_declared(read)
+    return {
+        name: {written.get((name, column.lower()), column) for column in columns}
+        for name, columns in found.items()
+    }
+
+
+@_cached
+def missing_columns(query: exp.Expr, read: _Read, place: Path | str) -> set[str]:
+    """Return the column names in a query that are in none of its inputs, parameters of a macro included.
+
+    Raises DefinitionError if sqlglot cannot resolve the columns.
+    """
+    with _explain_errors(place):
+        scopes = traverse_scope(_qualify_columns(query, read, place))
+        return {column.name for scope in scopes for column in scope.unqualified_columns}
+
+
+@_cached
+def passed_on(query: exp.Expr, read: _Read, place: Path | str) -> dict[str, tuple[str, str]]:
+    """Map each result column that a query passes on unchanged to the table or view and the column it is from.
+
+    The names of result columns are in lower case: DuckDB may spell them in another way than the query.
+    Raises DefinitionError if sqlglot cannot resolve them.
+    """
+    return _follow_each(query, read, place, lambda selected: selected.unalias())
+
+
+@_cached
+def unit_sources(query: exp.Expr, read: _Read, place: Path | str) -> dict[str, tuple[str, str]]:
+    """Map each result column whose unit is that of a column to its table or view and that column.
+
+    Besides the columns that a query passes on, these are casts, minima, maxima and any value of one. The
+    names of result columns are in lower case.
+    """
+    return _follow_each(query, read, place, _strip_casts)
+
+
+def types_of(
+    query: exp.Expr, inputs: Collection[str], types: Mapping[str, Mapping[str, str]], place: Path | str
+) -> dict[str, str]:
+    """Infer the SQL type of each column of a query from those of its inputs; UNKNOWN if sqlglot cannot."""
+    read = tuple((name, tuple(types.get(name, ()))) for name in sorted(inputs))
+    schema: dict[str, Any] = {}
+    for name in inputs:
+        group, _, table = name.partition(".")
+        columns = {column.lower(): kind for column, kind in types.get(name, {}).items()}
+        schema.setdefault(group, {})[table] = columns
+    with _explain_errors(place):
+        # The types stay in the cached tree, whose other readers ignore them: a copy would take longer.
+        tree = annotate_types(
+            _qualify_columns(query, read, place),
+            schema=MappingSchema(schema, dialect="duckdb", normalize=False),
+            dialect="duckdb",
+        )
+    selects = cast(exp.Query, tree).selects
+    names = cast(exp.Query, query).named_selects
+    return {name: _type_of(one) for name, one in zip(names, selects, strict=False)}
+
+
+def _type_of(selected: exp.Expr) -> str:
+    # sqlglot does not know the type of count_if.
+    if isinstance(selected.unalias(), exp.CountIf):
+        return "HUGEINT"
+    return _spelled(selected.type.sql("duckdb")) if selected.type else "UNKNOWN"
+
+
+def _spelled(kind: str) -> str:
+    """Return sqlglot's name of a type as DuckDB spells it."""
+    return {"INT": "INTEGER", "REAL": "FLOAT", "TEXT": "VARCHAR"}.get(kind, kind)
+
+
+def _follow_each(
+    query: exp.Expr, read: _Read, place: Path | str, bare: Callable[[exp.Expr], exp.Expr]
+) -> dict[str, tuple[str, str]]:
+    if query == NOT_FOLLOWED:
+        return {}
+    with _explain_errors(place):
+        scope = build_scope(_qualify_columns(query, read, place))
+    if scope is None:
+        raise DefinitionError(place, "sqlglot cannot follow its columns")
+    written = _map_to_declared(read)
+    found = {}
+    for column in cast(exp.Query, scope.expression).named_selects:
+        origin = _follow(scope, column, bare)
+        if origin:
+            found[column.lower()] = (origin[0], written.get(origin, origin[1]))
+    return found
+
+
+def _follow(scope: Scope, name: str, bare: Callable[[exp.Expr], exp.Expr]) -> tuple[str, str] | None:
+    """Follow a column of a scope through CTEs and unions to a table's column.
+
+    `bare` strips what may surround a column.
+    """
+    if scope.set_operation_scopes:
+        origins = {_follow(part, name, bare) for part in scope.set_operation_scopes}
+        return origins.pop() if len(origins) == 1 else None
+    selects = cast(exp.Query, scope.expression).selects
+    selected = next((one for one in selects if one.alias_or_name == name), None)
+    column = bare(selected) if selected else None
+    if not isinstance(column, exp.Column):
+        return None
+    source = scope.sources.get(column.table)
+    if isinstance(source, Scope):
+        return _follow(source, column.name, bare)
+    return (full_name(source), column.name.lower()) if source and source.db else None
+
+
+def _strip_casts(selected: exp.Expr) -> exp.Expr:
+    inner = selected.unalias()
+    while isinstance(inner, _KEEPS_UNIT) or _is_column_or_constant(inner):
+        inner = inner.this
+    return inner
+
+
+def _is_column_or_constant(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Coalesce) and not any(one.find(exp.Column) for one in node.expressions)
+
+
+@contextmanager
+def _explain_errors(place: Path | str) -> Iterator[None]:
+    """Raise DefinitionError with the file instead of sqlglot's error."""
+    try:
+        yield
+    except SqlglotError as error:
+        raise DefinitionError(place, f"sqlglot cannot follow its columns: {error}") from error
+
+
+@cache
+def _qualify_columns(query: exp.Expr, read: _Read, place: Path | str) -> exp.Expr:
+    """Copy a query and qualify every column with its table."""
+    schema: dict[str, Any] = {}
+    for name, columns in read:
+        group, _, table = name.partition(".")
+        schema.setdefault(group, {})[table] = {column.lower(): "unknown" for column in columns}
+    # sqlglot takes the parameters of a macro for columns, so it must not check that all columns exist.
+    return qualify.qualify(
+        inlined(query, place),
+        schema=MappingSchema(schema, dialect="duckdb", normalize=False),
+        dialect="duckdb",
+        quote_identifiers=False,
+        validate_qualify_columns=False,
+    )
+
+
+def _map_to_declared(read: _Read) -> dict[tuple[str, str], str]:
+    """Map the table and the lower-case name of each column, as sqlglot writes it, to its declared name."""
+    return {(name, column.lower()): column for name, columns in read for column in columns}
+
+
+@_cached
+def lineage_of(query: exp.Expr, read: _Read, place: Path | str) -> dict[str, list[str]]:
+    """Find the columns of tables and views that each column of a query, in lower case, is computed from."""
+    if query == NOT_FOLLOWED:
+        return {}
+    with _explain_errors(place):
+        tree = _qualify_columns(query, read, place)
+        nodes = lineage(
+            None,
+            tree,
+            MappingSchema(),
+            dialect="duckdb",
+            scope=build_scope(tree),
+            trim_selects=False,
+            copy=False,
+        )
+    written = {
+        f"{name}.{lower}": f"{name}.{column}" for (name, lower), column in _map_to_declared(read).items()
+    }
+    return {
+        column.lower(): sorted(written.get(origin, origin) for origin in _origins(node))
+        for column, node in cast(dict[str, Node], nodes).items()
+    }
+
+
+def _origins(node: Node) -> set[str]:
+    found = set()
+    for step in node.walk():
+        if isinstance(step.source, exp.Table) and not step.downstream:
+            column = step.name.rsplit(".", 1)[-1].strip('"')
+            if column != "*":
+                found.add(f"{full_name(step.source)}.{column}")
+    return found

@@ -1,0 +1,1 @@
+"""Find the raw files of a dump, open them, and read their rows."""

@@ -1,0 +1,88 @@
+"""Units are declared once per name, in one spelling, and every column of a query has a meaning."""
+
+import duckdb
+import pytest
+import suites
+from counting import non_empty
+
+from tracehouse.definitions.columns import is_number
+from tracehouse.definitions.query_columns import describe_columns
+from tracehouse.definitions.query_files import query_files
+from tracehouse.definitions.units import spell_unit, unit_in, with_statistics
+from tracehouse.definitions.view_files import view_files
+from tracehouse.engines.duckdb.write import catalog
+from tracehouse.engines.duckdb.write.views import describe_views
+from tracehouse.ingest.declare.metadata import Quantity
+
+
+def test_statistics_inherit_unit_and_meaning() -> None:
+    declared = [
+        Quantity("wait_s", "s", "Queueing delay"),
+        Quantity("gpu_pct", "percent", "GPU utilisation"),
+        Quantity("max_gpu_pct", "percent", "Own text"),
+    ]
+    found = with_statistics(declared)
+    assert found["p95_wait_s"] == Quantity("p95_wait_s", "s", "95th percentile of the queueing delay")
+    assert found["mean_wait_s"] == Quantity("mean_wait_s", "s", "Mean queueing delay")
+    assert found["median_gpu_pct"] == Quantity("median_gpu_pct", "percent", "Median GPU utilisation")
+    assert found["max_gpu_pct"].meaning == "Own text"
+    assert "p42_wait_s" not in found
+
+
+def test_other_names_have_the_unit_that_they_end_in() -> None:
+    names = ["free_gpus", "idle_gpu_h", "gpu_h_pct", "wait_h", "s", "cost_per_s", "gpus_left", "class"]
+    assert [unit_in(name) for name in names] == ["GPUs", "GPU-h", "percent", "h", "s", None, None, None]
+
+
+@pytest.mark.each_trace
+def test_the_catalog_has_one_spelling_of_each_unit(synthetic: duckdb.DuckDBPyConnection) -> None:
+    units = synthetic.execute("select distinct unit from catalog.columns").fetchall()
+    assert [unit for (unit,) in units if spell_unit(unit) != unit] == []
+    assert ("CPU cores",) in units
+
+
+@pytest.mark.each_trace
+def test_every_number_of_a_view_has_a_unit(synthetic: duckdb.DuckDBPyConnection) -> None:
+    """End a name in its unit, such as run_s, or declare it as a quantity, with an empty unit for a label."""
+    types = catalog.column_types(synthetic)
+    docs = describe_views(view_files()).docs
+    numbers = [
+        (name, column)
+        for name in docs.keys() & types.keys()
+        for column, (kind, _) in types[name].items()
+        if is_number(kind) and not name.startswith("catalog.")
+    ]
+    assert [f"{name}.{column}" for name, column in numbers if docs[name][column].unit is None] == []
+
+
+@suites.of("long")
+@pytest.mark.each_trace
+def test_every_number_of_a_query_has_a_unit(synthetic: duckdb.DuckDBPyConnection) -> None:
+    """Lint infers the types from the SQL. DuckDB knows those of all columns."""
+    described = synthetic.execute(
+        "select object_name, list(column_name order by position) from catalog.columns group by object_name"
+    ).fetchall()
+    columns = dict(described)
+    docs = describe_views(view_files()).docs
+    missing: list[str] = []
+    for query in non_empty(query_files()):
+        answer = synthetic.execute(f"describe from {query.full_name}()").fetchall()
+        assert columns[query.full_name] == [column for column, *_ in answer], query.full_name
+        types = {column: kind for column, kind, *_ in answer}
+        missing += [
+            f"{query.path}: {column.name}"
+            for column in describe_columns(query, columns[query.full_name], docs)
+            if is_number(types[column.name]) and column.unit is None and not column.origin
+        ]
+    assert missing == []
+
+
+def test_a_passed_through_column_keeps_the_meaning_in_the_view(synthetic: duckdb.DuckDBPyConnection) -> None:
+    [(meaning, provenance, lineage)] = synthetic.execute(
+        """
+        select meaning, provenance, lineage from catalog.columns
+        where object_name = 'unified.run_by_size' and column_name = 'size_band'
+        """
+    ).fetchall()
+    assert meaning.startswith("Band of requested_gpus")
+    assert (provenance, lineage) == ("derived", ["unified.jobs.size_band"])
