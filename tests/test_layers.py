@@ -76,7 +76,7 @@ def test_only_findings_of_spark_use_the_rules() -> None:
 def test_views_and_queries_hold_no_code() -> None:
     folders = REPOSITORY / "views", REPOSITORY / "sql"
     found = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
-    assert {path.suffix for path in found} == {".sql", ".csv", ".lock"}
+    assert {path.suffix for path in found} == {".sql", ".csv", ".lock", ""}
 
 
 def test_only_spark_engine_imports_spark() -> None:

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 
 from tracehouse.definitions import figures
 from tracehouse.definitions.lint.metrics import lint_impossible_metrics
-from tracehouse.definitions.lint.subject import Finding, Place, Subject, module_of, place_of, suggest
+from tracehouse.definitions.lint.subject import Finding, Place, Subject, place_in_trace, suggest
 from tracehouse.definitions.requests import find_missing
 from tracehouse.definitions.units import SHARED, read_quantities, spell_unit
 from tracehouse.definitions.view_files import VIEWS
@@ -19,10 +19,9 @@ LONGEST_SUMMARY = 100
 
 def lint_trace(subject: Subject, trace: Trace) -> Iterator[Finding]:
     """Yield the findings on one trace."""
-    path = module_of(trace.name)
 
     def place(text: str) -> str:
-        return place_of(path, f'"{text}"')
+        return place_in_trace(trace.name, f'"{text}"')
 
     for table in trace.tables:
         yield from _lint_table(trace, table, place)

@@ -8,7 +8,7 @@ from tracehouse.definitions.lint.declarations import lint_trace
 from tracehouse.definitions.lint.definitions import lint_query, lint_versions, lint_view
 from tracehouse.definitions.lint.figures import lint_figure
 from tracehouse.definitions.lint.lineage import lint_inherited
-from tracehouse.definitions.lint.subject import Finding, Subject, module_of, place_of, read
+from tracehouse.definitions.lint.subject import Finding, Subject, place_in_trace, read
 from tracehouse.definitions.query_files import QueryFile
 from tracehouse.definitions.released import schema_of
 from tracehouse.definitions.view_files import ViewFile
@@ -86,5 +86,5 @@ def _lint_repeated(subject: Subject) -> Iterator[Finding]:
         if len(traces) > 1:
             listed = " and ".join(f"{unit or 'none'} in {trace}" for unit, trace in traces.items())
             for declaring in traces.values():
-                at = place_of(module_of(declaring), f'"{name}"')
+                at = place_in_trace(declaring, f'"{name}"')
                 yield Finding(at, f"{name} has several units: {listed}", "unit")

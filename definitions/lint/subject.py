@@ -147,9 +147,12 @@ def _read_figures(invalid: list[Finding]) -> list[Figure]:
     return [*chain.from_iterable(_parse_each(lambda read_all: read_all(), readers, invalid))]
 
 
-def module_of(trace: str) -> str:
-    """Return the path of the module that declares a trace."""
-    return str(import_module(f"{trace_modules.__name__}.{trace}").__file__)
+def place_in_trace(trace: str, text: str) -> str:
+    """Return the file and the first line with a text in the module or package that declares a trace."""
+    module = Path(str(import_module(f"{trace_modules.__name__}.{trace}").__file__))
+    files = [*module.parent.glob("*.py")] if module.name == "__init__.py" else [module]
+    places = [place_of(file, text) for file in sorted(files, reverse=True)]
+    return next((place for place in places if place not in map(str, files)), str(module))
 
 
 def place_of(path: Path | str, text: str) -> str:

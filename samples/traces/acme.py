@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from tracehouse.ingest.traces.acme import CLUSTER_SUMMARY, JOB_TRACE
+from tracehouse.ingest.traces.acme.tables import CLUSTER_SUMMARY, JOB_TRACE
 from tracehouse.samples import draw
 from tracehouse.samples.from_declaration import row_count, sampled
 from tracehouse.samples.output import Output

@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from tracehouse.ingest.declare.reference_curves import read_curves
-from tracehouse.ingest.traces.acme import GPU_METRIC, NODE_METRIC, SERVER_POWER
+from tracehouse.ingest.traces.acme.tables import GPU_METRIC, NODE_METRIC, SERVER_POWER
 from tracehouse.samples import draw
 from tracehouse.samples.draw import Floats, Ints
 from tracehouse.samples.output import Output

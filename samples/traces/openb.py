@@ -9,7 +9,7 @@ one of which occurs twice; multigpu50 has five columns; variants are unsorted an
 import numpy as np
 import polars as pl
 
-from tracehouse.ingest.traces.openb import NODE, POD
+from tracehouse.ingest.traces.openb.tables import NODE, POD
 from tracehouse.samples import draw
 from tracehouse.samples.from_declaration import row_count, sampled
 from tracehouse.samples.output import Output

@@ -12,7 +12,7 @@ jobs without a tag.
 import numpy as np
 import polars as pl
 
-from tracehouse.ingest.traces import pai
+from tracehouse.ingest.traces.pai import tables
 from tracehouse.samples import draw
 from tracehouse.samples.draw import Bools, Floats, Ints
 from tracehouse.samples.from_declaration import row_count, sampled
@@ -77,22 +77,22 @@ def write(out: Output, scale: float, rng: np.random.Generator) -> None:
     shapes = pl.DataFrame(MACHINES, ("gpu_type", "count", "cap_cpu", "cap_mem", "cap_gpu"), orient="row")
     machines = shapes[np.repeat(np.arange(len(MACHINES)), [draw.scaled(each[1], scale) for each in MACHINES])]
     machines = machines.with_row_index("machine")
-    out.add(pai.MACHINE_SPEC, machines, "data")
+    out.add(tables.MACHINE_SPEC, machines, "data")
 
     jobs = _jobs(scale, rng)
     tasks = _tasks(jobs, rng)
     ends = tasks.group_by("job_name").agg(pl.col("ended").max()).sort("job_name")["ended"].to_numpy()
-    out.add(pai.JOB, jobs.with_columns(_ends(jobs["status"], ends, 0.1, rng), _starts(jobs)), "data")
+    out.add(tables.JOB, jobs.with_columns(_ends(jobs["status"], ends, 0.1, rng), _starts(jobs)), "data")
     task_ends = _ends(tasks["status"], tasks["ended"].to_numpy(), 0.1, rng)
-    out.add(pai.TASK, tasks.with_columns(task_ends, _starts(tasks)), "data")
-    out.add(pai.GROUP_TAG, _group_tags(jobs, tasks, scale, rng), "data")
+    out.add(tables.TASK, tasks.with_columns(task_ends, _starts(tasks)), "data")
+    out.add(tables.GROUP_TAG, _group_tags(jobs, tasks, scale, rng), "data")
     instances = _instances(tasks, machines, rng)
-    out.add(pai.INSTANCE, instances, "data")
+    out.add(tables.INSTANCE, instances, "data")
     late = (instances["launched"] >= SENSORS_FROM_S) & ~instances["again"] & (instances["machine"] >= 0)
     workers = instances.filter(late)
-    out.add(pai.SENSOR, _sensors(workers, tasks, machines, scale, rng), "data")
+    out.add(tables.SENSOR, _sensors(workers, tasks, machines, scale, rng), "data")
     ran = workers.filter((pl.col("start_time") > 0) & (pl.col("end_time") > 0))
-    out.add(pai.MACHINE_METRIC, _metrics(ran, machines, scale, rng), "data")
+    out.add(tables.MACHINE_METRIC, _metrics(ran, machines, scale, rng), "data")
 
 
 def _starts(rows: pl.DataFrame) -> pl.Series:
@@ -110,7 +110,7 @@ def _ends(status: pl.Series, ended: Ints, share: float, rng: np.random.Generator
 
 
 def _jobs(scale: float, rng: np.random.Generator) -> pl.DataFrame:
-    rows = sampled(pai.JOB, row_count(pai.JOB, scale), rng)
+    rows = sampled(tables.JOB, row_count(tables.JOB, scale), rng)
     # More jobs fail towards the end of the trace. The rows are in the order of their starts.
     status = rows["status"].to_numpy().copy()
     others = rng.permutation(status[status != "Failed"])
@@ -127,7 +127,7 @@ def _tasks(jobs: pl.DataFrame, rng: np.random.Generator) -> pl.DataFrame:
     job = np.repeat(np.arange(jobs.height), count_of_job)
     order = np.arange(len(job)) - np.repeat(np.cumsum(count_of_job) - count_of_job, count_of_job)
     first, count = order == 0, len(job)
-    rows = sampled(pai.TASK, count, rng)
+    rows = sampled(tables.TASK, count, rng)
 
     status = jobs["status"].to_numpy()[job]
     later = ~first & (status != "Waiting")
@@ -142,7 +142,7 @@ def _tasks(jobs: pl.DataFrame, rng: np.random.Generator) -> pl.DataFrame:
     gpu_type[(plan_gpu > 200) & np.isin(gpu_type, ("T4", "P100"))] = "MISC"
     gpu_type[cpu_only & (rng.random(count) > 0.03)] = ""
 
-    wanted = pai.INSTANCE.about_rows * jobs.height / pai.JOB.about_rows
+    wanted = tables.INSTANCE.about_rows * jobs.height / tables.JOB.about_rows
     size = np.where(rows["inst_num"].to_numpy() * 15 <= wanted, rows["inst_num"], 1)
     never = (status == "Failed") & (size == 1) & (rng.random(count) < 0.003)
     never[np.flatnonzero((status == "Failed") & (size == 1))[:1]] = True
@@ -191,11 +191,11 @@ def _group_tags(
     given = tasks.group_by("job_name").agg(pl.col("gpu_type").first()).sort("job_name")["gpu_type"]
     gpu_type = given.fill_null("").to_numpy()
     requests = rng.random(count) < np.array([WAITS[each][2] for each in gpu_type])
-    for each in pai.GPU_TYPES:
+    for each in tables.GPU_TYPES:
         requests[np.flatnonzero(gpu_type == each)[:1]] = True
     # All tags of a group have the same workload; most have none.
     which = group[like] * 7_919 % 83
-    workload = pl.Series(np.append(pai.WORKLOADS, "")[np.minimum(which, len(pai.WORKLOADS))])
+    workload = pl.Series(np.append(tables.WORKLOADS, "")[np.minimum(which, len(tables.WORKLOADS))])
     spec = np.where(requests, gpu_type, "")[like]
     return pl.DataFrame(
         {
@@ -259,7 +259,7 @@ def _instances(tasks: pl.DataFrame, machines: pl.DataFrame, rng: np.random.Gener
 
     number = np.arange(len(task))
     machine = rng.integers(0, machines.height, len(task))
-    for name in pai.GPU_TYPES:
+    for name in tables.GPU_TYPES:
         pool = np.flatnonzero(machines["gpu_type"].to_numpy() == name)
         typed = of_task["gpu_type"].fill_null("").to_numpy() == name
         machine[typed] = pool[rng.integers(0, len(pool), int(typed.sum()))]
@@ -287,7 +287,7 @@ def _sensors(
 ) -> pl.DataFrame:
     # One machine of each type in twenty has no sensors.
     watched = workers.filter(pl.col("machine") % 20 != 19)
-    workers = _some(watched, row_count(pai.SENSOR, scale), rng)
+    workers = _some(watched, row_count(tables.SENSOR, scale), rng)
     task, machine, count = workers["task"].to_numpy(), workers["machine"].to_numpy(), workers.height
     plans = tasks.select("plan_cpu", "plan_mem", "plan_gpu")[task]
 
@@ -302,7 +302,7 @@ def _sensors(
     gpus = machines["cap_gpu"].to_numpy()[machine]
     gpu = np.minimum(used("plan_gpu", GPU_USE), 100.0 * gpus) * (rng.random(count) > 0.1)
     mem = without(used("plan_mem", MEM_USE).clip(max=256), 0.0004)
-    rows = sampled(pai.SENSOR, count, rng)
+    rows = sampled(tables.SENSOR, count, rng)
     gpu_mem = pl.when(pl.Series(np.isnan(gpu))).then(None).otherwise("avg_gpu_wrk_mem")
     device = "/dev/nvidia" + pl.Series((rng.random(count) * gpus.clip(1)).astype(np.int64)).cast(pl.String)
     # Some machines are missing in the specification.
@@ -323,10 +323,10 @@ def _sensors(
 def _metrics(
     workers: pl.DataFrame, machines: pl.DataFrame, scale: float, rng: np.random.Generator
 ) -> pl.DataFrame:
-    workers = _some(workers, row_count(pai.MACHINE_METRIC, scale), rng)
+    workers = _some(workers, row_count(tables.MACHINE_METRIC, scale), rng)
     count, gpus = workers.height, machines["cap_gpu"].to_numpy()[workers["machine"].to_numpy()]
     cpu = pl.sum_horizontal("machine_cpu_iowait", "machine_cpu_kernel", "machine_cpu_usr")
-    return sampled(pai.MACHINE_METRIC, count, rng).with_columns(
+    return sampled(tables.MACHINE_METRIC, count, rng).with_columns(
         *workers.select("worker_name", "machine"),
         # Times are whole numbers in this table, and floats in the others.
         *workers.select(pl.col("start_time", "end_time").cast(pl.Int64).cast(pl.String)),

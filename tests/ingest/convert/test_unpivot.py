@@ -25,7 +25,7 @@ from tracehouse.ingest.dump.readers import Batch, ReaderInput, wide
 from tracehouse.ingest.dump.readers.wide import CHUNK_BYTES
 from tracehouse.ingest.pipeline import IngestResult
 from tracehouse.ingest.store import cleanup, lock, records
-from tracehouse.ingest.traces.acme import GPU_METRIC, NODE_METRIC
+from tracehouse.ingest.traces.acme.tables import GPU_METRIC, NODE_METRIC
 
 LFS_POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"a" * 64 + b"\nsize 12345\n"
 

@@ -1,28 +1,6 @@
-"""openb: nodes and pods of a GPU-sharing Kubernetes cluster at Alibaba (cluster-trace-gpu-v2023).
-
-1,523 nodes, of which 1,213 hold 6,212 GPUs; 8,152 pods in the default list, and 23 more pod lists
-derived from it for scheduling experiments.
-
-Licence: CC BY 4.0, Alibaba Group.
-
-Files, from https://github.com/alibaba/clusterdata, folder ``cluster-trace-gpu-v2023/csv``:
-
-- ``openb_node_list_all_node.csv``, ``openb_node_list_gpu_node.csv`` → `node`.
-- ``openb_pod_list_<variant>.csv``: default, cpu*, gpushare*, gpuspec*, multigpu* → `pod`.
-
-Pitfalls:
-
-- Times are seconds from the first pod, over 149 days. The list is not a snapshot: ``pod_phase`` is the last
-  phase of a pod.
-- Each file assigns names separately: neither a node's ``sn`` nor a pod's ``name`` means the same
-  thing in two files.
-- The variants are derived from the default list; do not add up rows of several variants.
-- ``gpu_milli`` is per GPU, so a pod's request is ``num_gpu * gpu_milli``.
-- Pods do not name their nodes.
-"""
+"""What is known of openb besides its tables: clock, caveats, metrics, files."""
 
 from tracehouse.ingest.declare.metadata import Caveat, Clock, Metric, PublishedFile, Quantity
-from tracehouse.ingest.declare.trace import Column, Rule, Table, Trace
 
 FIRST_POD_CLOCK = Clock(
     "openb.first_pod",
@@ -402,411 +380,6 @@ CLASSES_TIE_AT_THE_CUT = Caveat(
     ),
 )
 
-# Bytes and SHA-256 of the files in the publisher's repository.
-PUBLISHED = {
-    "openb_node_list_all_node.csv": (
-        52_287,
-        "5a85c2af79c66a1efff8bbcbda430400aae56d8431370d738480967e1a9c6b15",
-    ),
-    "openb_node_list_gpu_node.csv": (
-        42_353,
-        "2beca64b4d3dfa342036a34b56a495c6cef9225db836c81f541282cb1df320b5",
-    ),
-    "openb_pod_list_default.csv": (
-        575_468,
-        "1ee7ed79c27a3b0861cda8ddba86a004c6aba904caafa329a76ae93ca63834a8",
-    ),
-    "openb_pod_list_cpu0.csv": (499_765, "1bc3fd9ee5c1468ccd018f624d9222746e08d59f963f66b925804734271c0eaa"),
-    "openb_pod_list_cpu037.csv": (
-        518_687,
-        "8ed554026d041b15ff21ddc104d9a21dbd9a93c496262fa23ef7b5be27e220dc",
-    ),
-    "openb_pod_list_cpu050.csv": (
-        525_811,
-        "747f43247bffc2b0bb081d7f61f0705ca8d390dafc0b647e642c92f3baf3ba1e",
-    ),
-    "openb_pod_list_cpu072.csv": (
-        537_576,
-        "f8a2b031461b54d7b9f06d55473c2371eb3357b78a255c646bdca5e0833a8a2f",
-    ),
-    "openb_pod_list_cpu100.csv": (
-        554_709,
-        "bec1c33fbdde61fd463877534ec79b393aec73e1cbb22d55fab9f166ac480982",
-    ),
-    "openb_pod_list_cpu200.csv": (
-        622_703,
-        "b7e9d8a1a601da84d6e0b4110b19ef5001be5e4796d33e7b82f166ba95161f87",
-    ),
-    "openb_pod_list_cpu235.csv": (
-        651_171,
-        "87bebd4d012faa8305ce1fd82737f51cf03361aac28b75d42e34aa656d7f4ee0",
-    ),
-    "openb_pod_list_cpu250.csv": (
-        663_708,
-        "134c21ff96d57533df8a37b67632972884fec9396e77cd0898ddc370cc8e607d",
-    ),
-    "openb_pod_list_cpu300.csv": (
-        710_698,
-        "76528825f40ee662cb098b3b6e683c1efd9f87a0c8af7e628df1f32c639636d1",
-    ),
-    "openb_pod_list_gpushare20.csv": (
-        574_603,
-        "9be2d0efb52e242c32e23dd184cc5fcc1983478c6c9c02cbb6b4b62925c0ffcd",
-    ),
-    "openb_pod_list_gpushare40.csv": (
-        572_662,
-        "d83ce79a4eb6987524bedbb0c65e41aed3a36bf6c1b78b86234c3687a07e1d40",
-    ),
-    "openb_pod_list_gpushare60.csv": (
-        566_361,
-        "d31809628128a1f24491086eda4af3e23882b9213d3ef57a56ee2d1af69492fe",
-    ),
-    "openb_pod_list_gpushare80.csv": (
-        563_740,
-        "88b6649369ced40d0fde287d2498ea61ff4b05fccba8bdc95daf6042f2f8431e",
-    ),
-    "openb_pod_list_gpushare100.csv": (
-        561_220,
-        "12dbc07d6a49bf8641e2275a2ff5bf7be74b5df7d148d531e135b140b95f9a3d",
-    ),
-    "openb_pod_list_gpuspec05.csv": (
-        577_176,
-        "8f1c0ef7e4e511e982bd2818898ba22ee6d273bf5fce124b7ace285b5928cf4e",
-    ),
-    "openb_pod_list_gpuspec10.csv": (
-        579_461,
-        "2dc7e4cb9480484f08539720b433a9ec9ab5d76b396f3f7557c53a2ff78a7611",
-    ),
-    "openb_pod_list_gpuspec20.csv": (
-        582_612,
-        "6b9b89ab8913c1c074e994e98f548cf1a872fc5f76f2442ca8cd514a478b00a9",
-    ),
-    "openb_pod_list_gpuspec25.csv": (
-        584_915,
-        "9d030679a2ccd7e27a7ec9ff15baff34480d22a0012515691fc187e3f35ee68c",
-    ),
-    "openb_pod_list_gpuspec33.csv": (
-        587_467,
-        "eca4f746db1e5b25864ad021b55ece3943e101a3ebd4574d09dcb95c46117652",
-    ),
-    "openb_pod_list_multigpu20.csv": (
-        271_530,
-        "d9ec6f6c74fb980cc0b81239470c6353fceea077ea9abd610003b604c7cc2b01",
-    ),
-    "openb_pod_list_multigpu30.csv": (
-        277_920,
-        "a5e479c6444b1d83eef848159cf00c3cfa13441b2d1e2c113c391b91f1cc5b11",
-    ),
-    "openb_pod_list_multigpu40.csv": (
-        286_202,
-        "32c9e8731ca07ef96108aa65f2a289bb9aacb47f642ed9e3789f99b242df60eb",
-    ),
-    "openb_pod_list_multigpu50.csv": (
-        297_219,
-        "206f2f5959db30ecb7c44e7f13197c8ec50b7a35558ad3777cc3662ef0fe5373",
-    ),
-}
-
-NODE = Table(
-    name="node",
-    tried_on="real files",
-    published_sha256={
-        name: sha256 for name, (_, sha256) in PUBLISHED.items() if name.startswith("openb_node_list")
-    },
-    comment=(
-        "Nodes of the cluster, in two lists: all_node has 1,523 rows, as the publisher counts them;"
-        " gpu_node has the 1,213 with GPUs (measured) under other names. model is NULL"
-        " for nodes without a GPU."
-    ),
-    grain="one row per (node_list, sn)",
-    source="README of cluster-trace-gpu-v2023, openb_node_list_all_node.csv",
-    file_name=r"openb_node_list_(?P<node_list>\w+)\.csv",
-    published_rows={"openb_node_list_all_node.csv": 1_523, "openb_node_list_gpu_node.csv": 1_213},
-    keys=(
-        Column(
-            "node_list",
-            "VARCHAR",
-            "Node list: all_node, or its subset gpu_node; use one of them, never both",
-            choices=("all_node", "gpu_node"),
-            caveats=(NODE_SN_DIFFERS_BY_LIST, NODE_LISTS_OVERLAP),
-        ),
-    ),
-    partition_by=("node_list",),
-    key=("node_list", "sn"),
-    never_empty=("sn", "cpu_milli", "memory_mib", "gpu"),
-    columns=(
-        Column(
-            "sn", "VARCHAR", "Node name, assigned separately in each list", caveats=(NODE_SN_DIFFERS_BY_LIST,)
-        ),
-        Column("cpu_milli", "BIGINT", "CPU capacity", unit="milli-CPU", least=1),
-        Column("memory_mib", "BIGINT", "Main memory", unit="MiB", least=1),
-        Column(
-            "gpu",
-            "BIGINT",
-            "GPUs in the node; 0 for a CPU node",
-            unit="GPUs",
-            choices=(0, 1, 2, 4, 8),
-            caveats=(CPU_CLASSES_FRAGMENT, NO_PLACEMENT, PODS_ARE_NOT_ALL_LOAD),
-        ),
-        Column(
-            "model",
-            "VARCHAR",
-            "GPU model; G2 and G3 are undisclosed; NULL for nodes without a GPU",
-            choices=("A10", "G2", "G3", "P100", "T4", "V100M16", "V100M32"),
-            caveats=(GPU_MODELS_UNDISCLOSED,),
-        ),
-    ),
-    order_by=("node_list", "sn"),
-    rules=(
-        Rule("gpu_node_has_gpus", "every node of gpu_node has a GPU", "node_list = 'gpu_node' and gpu <= 0"),
-        Rule(
-            "model_where_gpu",
-            "nodes without a GPU have no model, and all others have one",
-            "(gpu = 0) <> (model is null)",
-        ),
-    ),
-)
-
-# Pods in each list. The lists of shared and of restricted GPUs have those of default.
-PODS = {
-    **{"default": 8_152, "cpu0": 7_064, "cpu037": 7_336, "cpu050": 7_439, "cpu072": 7_608, "cpu100": 7_853},
-    **{"cpu200": 8_832, "cpu235": 9_240, "cpu250": 9_420, "cpu300": 10_094},
-    **{f"gpushare{share}": 8_152 for share in (20, 40, 60, 80, 100)},
-    **{f"gpuspec{share}": 8_152 for share in ("05", "10", "20", "25", "33")},
-    **{"multigpu20": 8_324, "multigpu30": 8_508, "multigpu40": 8_746, "multigpu50": 9_061},
-}
-
-POD = Table(
-    name="pod",
-    tried_on="real files",
-    published_sha256={
-        name: sha256 for name, (_, sha256) in PUBLISHED.items() if name.startswith("openb_pod_list")
-    },
-    comment=(
-        "Pods submitted to the cluster, one list per variant: default has 8,152 rows, as the"
-        " publisher counts them. Empty fields are NULL: scheduled_time of pods that were never scheduled,"
-        " gpu_spec of pods that accept any GPU. The multigpu variants lack gpu_spec, qos, pod_phase and"
-        " the times, and the nomem variants memory_mib."
-    ),
-    grain="one row per (variant, name)",
-    source="README of cluster-trace-gpu-v2023, openb_pod_list_default.csv",
-    file_name=r"openb_pod_list_(?P<variant>\w+)\.csv",
-    published_rows={f"openb_pod_list_{variant}.csv": rows for variant, rows in PODS.items()},
-    keys=(
-        Column(
-            "variant",
-            "VARCHAR",
-            "Pod list, from the file's name; only default is the recorded trace",
-            pattern="default|(cpu|gpushare|gpuspec|multigpu|nomem).*",
-            caveats=(
-                VARIANTS_ARE_RESAMPLED,
-                VARIANT_SUFFIXES_DIFFER,
-                MULTIGPU_DEMAND_EXCEEDS_CAPACITY,
-                CPU0_IN_ONE_COPY,
-            ),
-        ),
-    ),
-    partition_by=("variant",),
-    key=("variant", "name"),
-    never_empty=("name", "cpu_milli", "num_gpu", "gpu_milli"),
-    columns=(
-        Column(
-            "name",
-            "VARCHAR",
-            "Pod name, assigned separately in most variants",
-            caveats=(POD_NAME_DIFFERS_BY_VARIANT, NO_PLACEMENT),
-        ),
-        Column(
-            "cpu_milli",
-            "BIGINT",
-            "CPU requested",
-            unit="milli-CPU",
-            least=1,
-            sample={3_000: 1, 4_000: 1, 6_000: 1, 8_000: 1, 10_000: 1, 12_000: 1},
-        ),
-        Column(
-            "memory_mib",
-            "BIGINT",
-            "Main memory requested; 0 for one pod of default",
-            unit="MiB",
-            # MiB for each thousandth of a CPU.
-            sample={2: 1, 4: 1},
-            caveats=(ZERO_MEMORY_POD, NOMEM_LISTS),
-        ),
-        Column(
-            "num_gpu",
-            "BIGINT",
-            "GPUs requested, 0 to 8",
-            unit="GPUs",
-            choices=(0, 1, 2, 4, 8),
-            caveats=(COUNT_GPU_PODS, GPU_MILLI_IS_PER_GPU),
-        ),
-        Column(
-            "gpu_milli",
-            "BIGINT",
-            "Share requested of each GPU's memory, and at least of its computing time: 1000 with several"
-            " GPUs, 0 with none",
-            unit="milli-GPU",
-            sample={1000: 3911, 810: 1078, 700: 180, 600: 150, 470: 750, 320: 330, 200: 120, 100: 28},
-            caveats=(COUNT_GPU_PODS, GPU_MILLI_IS_PER_GPU),
-        ),
-        Column(
-            "gpu_spec",
-            "VARCHAR",
-            "Acceptable GPU models, joined by |; the publisher added it in the gpuspec variants only",
-            provenance="derived",
-            sample={
-                "T4": 1291,
-                "G2": 331,
-                "P100": 279,
-                "V100M16|V100M32": 141,
-                "P100|V100M16|V100M32": 100,
-                "G3": 85,
-                "G2|P100|T4": 40,
-                "V100M16|V100M32|V100M32": 22,
-                "A10|T4": 8,
-            },
-            caveats=(
-                MULTIGPU_FIVE_COLUMNS,
-                GPU_SPEC_IS_ANY_OF,
-                GPU_SPEC_ONLY_IN_GPUSPEC,
-                CLASSES_TIE_AT_THE_CUT,
-            ),
-        ),
-        Column(
-            "qos",
-            "VARCHAR",
-            "Quality of service: LS, BE, Burstable or Guaranteed",
-            choices=("LS", "BE", "Burstable", "Guaranteed"),
-            sample={"LS": 4647, "BE": 3398, "Burstable": 100, "Guaranteed": 7},
-            caveats=(MULTIGPU_FIVE_COLUMNS, NO_USER),
-        ),
-        Column(
-            "pod_phase",
-            "VARCHAR",
-            "Last phase of the pod: Succeeded, Running, Pending or Failed; not a snapshot of the cluster",
-            choices=("Succeeded", "Running", "Pending", "Failed"),
-            sample={"Succeeded": 192, "Running": 5193, "Pending": 897, "Failed": 1870},
-            caveats=(
-                NOT_A_SNAPSHOT,
-                PENDING_HAS_NO_SCHEDULE,
-                PENDING_IS_WITHDRAWN,
-                DELETION_NEVER_EMPTY,
-                RUNNING_OUTCOME_UNKNOWN,
-                COUNT_GPU_PODS,
-                MULTIGPU_FIVE_COLUMNS,
-                POD_PHRASE_SPELLING,
-            ),
-        ),
-        Column(
-            "creation_time",
-            "BIGINT",
-            "Creation, counted from the first pod",
-            unit="s",
-            least=0,
-            clocks=(FIRST_POD_CLOCK, SECOND_POD_CLOCK),
-            caveats=(
-                TIMES_FROM_FIRST_POD,
-                TIME_ORIGIN_SHIFTED,
-                MULTIGPU_FIVE_COLUMNS,
-                VARIANTS_NOT_IN_TIME_ORDER,
-            ),
-        ),
-        Column(
-            "deletion_time",
-            "BIGINT",
-            "Deletion, counted from the first pod; never empty, even for a Running pod",
-            unit="s",
-            clocks=(FIRST_POD_CLOCK, SECOND_POD_CLOCK),
-            caveats=(
-                TIMES_FROM_FIRST_POD,
-                TIME_ORIGIN_SHIFTED,
-                PENDING_IS_WITHDRAWN,
-                DELETION_NEVER_EMPTY,
-                MULTIGPU_FIVE_COLUMNS,
-            ),
-        ),
-        Column(
-            "scheduled_time",
-            "BIGINT",
-            "Scheduling, counted from the first pod; NULL exactly where pod_phase is Pending",
-            unit="s",
-            clocks=(FIRST_POD_CLOCK, SECOND_POD_CLOCK),
-            caveats=(
-                TIMES_FROM_FIRST_POD,
-                TIME_ORIGIN_SHIFTED,
-                PENDING_HAS_NO_SCHEDULE,
-                MULTIGPU_FIVE_COLUMNS,
-            ),
-        ),
-    ),
-    optional=frozenset(
-        {
-            "memory_mib",
-            "gpu_spec",
-            "qos",
-            "pod_phase",
-            "creation_time",
-            "deletion_time",
-            "scheduled_time",
-        }
-    ),
-    about_rows=8_152,
-    order_by=("variant", "creation_time", "name"),
-    rules=(
-        Rule("memory_mib", "a pod requests memory", "memory_mib <= 0", caveat="openb.zero_memory_pod"),
-        Rule("gpu_milli_of_none", "gpu_milli is 0 where num_gpu is 0", "num_gpu = 0 and gpu_milli <> 0"),
-        Rule(
-            "gpu_milli_of_one",
-            "gpu_milli is from 1 to 1000 where num_gpu is 1",
-            "num_gpu = 1 and gpu_milli not between 1 and 1000",
-        ),
-        Rule(
-            "gpu_milli_of_several",
-            "gpu_milli is 1000 where num_gpu is above 1",
-            "num_gpu > 1 and gpu_milli <> 1000",
-        ),
-        Rule(
-            "gpu_spec_variants",
-            "gpu_spec is empty outside the gpuspec lists",
-            "gpu_spec is not null and variant not like 'gpuspec%'",
-        ),
-        Rule(
-            "gpu_spec_needs_gpu",
-            "gpu_spec is empty for pods that request no GPU",
-            "gpu_spec is not null and num_gpu = 0",
-        ),
-        Rule(
-            "scheduled_after_creation",
-            "no pod is scheduled before it is created",
-            "scheduled_time < creation_time",
-        ),
-        Rule(
-            "deletion_after_scheduled",
-            "no pod is deleted before it is scheduled",
-            "deletion_time < scheduled_time",
-        ),
-        Rule(
-            "deletion_after_creation",
-            "no pod is deleted before it is created",
-            "deletion_time < creation_time",
-        ),
-        Rule(
-            "scheduled_unless_pending",
-            "Pending pods have no scheduled_time and all others have one, in lists with phases",
-            "(pod_phase = 'Pending') <> (scheduled_time is null)",
-        ),
-        Rule(
-            "recorded",
-            "every pod has qos, phase, creation and deletion, except in the multigpu lists,"
-            " and memory, except in the nomem lists",
-            "(variant not like 'multigpu%' and (qos is null or pod_phase is null or creation_time is null"
-            " or deletion_time is null)) or (variant not like 'nomem%' and memory_mib is null)",
-            kind="coverage",
-        ),
-    ),
-)
-
 METRICS = (
     Metric("submission", "exact", "Seconds from the creation of the first pod.", "openb.pod_lifecycle"),
     Metric(
@@ -939,6 +512,110 @@ QUANTITIES = (
 
 FILES_AT = "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2023/csv"
 BACKUP_AT = "https://github.com/hkust-adsl/kubernetes-scheduler-simulator/raw/HEAD/data/csv"
+# Bytes and SHA-256 of the files in the publisher's repository.
+PUBLISHED = {
+    "openb_node_list_all_node.csv": (
+        52_287,
+        "5a85c2af79c66a1efff8bbcbda430400aae56d8431370d738480967e1a9c6b15",
+    ),
+    "openb_node_list_gpu_node.csv": (
+        42_353,
+        "2beca64b4d3dfa342036a34b56a495c6cef9225db836c81f541282cb1df320b5",
+    ),
+    "openb_pod_list_default.csv": (
+        575_468,
+        "1ee7ed79c27a3b0861cda8ddba86a004c6aba904caafa329a76ae93ca63834a8",
+    ),
+    "openb_pod_list_cpu0.csv": (499_765, "1bc3fd9ee5c1468ccd018f624d9222746e08d59f963f66b925804734271c0eaa"),
+    "openb_pod_list_cpu037.csv": (
+        518_687,
+        "8ed554026d041b15ff21ddc104d9a21dbd9a93c496262fa23ef7b5be27e220dc",
+    ),
+    "openb_pod_list_cpu050.csv": (
+        525_811,
+        "747f43247bffc2b0bb081d7f61f0705ca8d390dafc0b647e642c92f3baf3ba1e",
+    ),
+    "openb_pod_list_cpu072.csv": (
+        537_576,
+        "f8a2b031461b54d7b9f06d55473c2371eb3357b78a255c646bdca5e0833a8a2f",
+    ),
+    "openb_pod_list_cpu100.csv": (
+        554_709,
+        "bec1c33fbdde61fd463877534ec79b393aec73e1cbb22d55fab9f166ac480982",
+    ),
+    "openb_pod_list_cpu200.csv": (
+        622_703,
+        "b7e9d8a1a601da84d6e0b4110b19ef5001be5e4796d33e7b82f166ba95161f87",
+    ),
+    "openb_pod_list_cpu235.csv": (
+        651_171,
+        "87bebd4d012faa8305ce1fd82737f51cf03361aac28b75d42e34aa656d7f4ee0",
+    ),
+    "openb_pod_list_cpu250.csv": (
+        663_708,
+        "134c21ff96d57533df8a37b67632972884fec9396e77cd0898ddc370cc8e607d",
+    ),
+    "openb_pod_list_cpu300.csv": (
+        710_698,
+        "76528825f40ee662cb098b3b6e683c1efd9f87a0c8af7e628df1f32c639636d1",
+    ),
+    "openb_pod_list_gpushare20.csv": (
+        574_603,
+        "9be2d0efb52e242c32e23dd184cc5fcc1983478c6c9c02cbb6b4b62925c0ffcd",
+    ),
+    "openb_pod_list_gpushare40.csv": (
+        572_662,
+        "d83ce79a4eb6987524bedbb0c65e41aed3a36bf6c1b78b86234c3687a07e1d40",
+    ),
+    "openb_pod_list_gpushare60.csv": (
+        566_361,
+        "d31809628128a1f24491086eda4af3e23882b9213d3ef57a56ee2d1af69492fe",
+    ),
+    "openb_pod_list_gpushare80.csv": (
+        563_740,
+        "88b6649369ced40d0fde287d2498ea61ff4b05fccba8bdc95daf6042f2f8431e",
+    ),
+    "openb_pod_list_gpushare100.csv": (
+        561_220,
+        "12dbc07d6a49bf8641e2275a2ff5bf7be74b5df7d148d531e135b140b95f9a3d",
+    ),
+    "openb_pod_list_gpuspec05.csv": (
+        577_176,
+        "8f1c0ef7e4e511e982bd2818898ba22ee6d273bf5fce124b7ace285b5928cf4e",
+    ),
+    "openb_pod_list_gpuspec10.csv": (
+        579_461,
+        "2dc7e4cb9480484f08539720b433a9ec9ab5d76b396f3f7557c53a2ff78a7611",
+    ),
+    "openb_pod_list_gpuspec20.csv": (
+        582_612,
+        "6b9b89ab8913c1c074e994e98f548cf1a872fc5f76f2442ca8cd514a478b00a9",
+    ),
+    "openb_pod_list_gpuspec25.csv": (
+        584_915,
+        "9d030679a2ccd7e27a7ec9ff15baff34480d22a0012515691fc187e3f35ee68c",
+    ),
+    "openb_pod_list_gpuspec33.csv": (
+        587_467,
+        "eca4f746db1e5b25864ad021b55ece3943e101a3ebd4574d09dcb95c46117652",
+    ),
+    "openb_pod_list_multigpu20.csv": (
+        271_530,
+        "d9ec6f6c74fb980cc0b81239470c6353fceea077ea9abd610003b604c7cc2b01",
+    ),
+    "openb_pod_list_multigpu30.csv": (
+        277_920,
+        "a5e479c6444b1d83eef848159cf00c3cfa13441b2d1e2c113c391b91f1cc5b11",
+    ),
+    "openb_pod_list_multigpu40.csv": (
+        286_202,
+        "32c9e8731ca07ef96108aa65f2a289bb9aacb47f642ed9e3789f99b242df60eb",
+    ),
+    "openb_pod_list_multigpu50.csv": (
+        297_219,
+        "206f2f5959db30ecb7c44e7f13197c8ec50b7a35558ad3777cc3662ef0fe5373",
+    ),
+}
 # The backup lacks one list.
 FILES = tuple(
     PublishedFile(
@@ -948,27 +625,4 @@ FILES = tuple(
         bytes=size,
     )
     for name, (size, _) in PUBLISHED.items()
-)
-
-TRACE = Trace(
-    name="openb",
-    title="Alibaba cluster-trace-gpu-v2023 (openb)",
-    publisher="Alibaba Group",
-    homepage="https://github.com/alibaba/clusterdata/tree/master/cluster-trace-gpu-v2023",
-    download=(
-        "Fetch the CSVs of"
-        " https://github.com/alibaba/clusterdata/tree/master/cluster-trace-gpu-v2023/csv"
-        " into one folder, under their own names."
-    ),
-    licence="CC BY 4.0",
-    citation=(
-        "Qizhen Weng, Lingyun Yang, Yinghao Yu, Wei Wang, Xiaochuan Tang, Guodong Yang, and Liping"
-        " Zhang. Beware of Fragmentation: Scheduling GPU-Sharing Workloads with Fragmentation"
-        " Gradient Descent. In 2023 USENIX Annual Technical Conference (USENIX ATC 23). USENIX"
-        " Association, 2023. https://www.usenix.org/conference/atc23/presentation/weng"
-    ),
-    tables=(NODE, POD),
-    metrics=METRICS,
-    quantities=QUANTITIES,
-    files=FILES,
 )
