@@ -3,15 +3,27 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
 from tracehouse.core.text import quoted
-from tracehouse.definitions import figures
-from tracehouse.definitions.figures import Check
+from tracehouse.definitions.released import VIEWS
+from tracehouse.definitions.view_files import read_header
 from tracehouse.ingest.declare.sample_distributions import Names
 from tracehouse.ingest.declare.trace import Limit, Reference, Table, Trace
 
 # The limits that several columns share, by name and value.
 Limits = tuple[tuple[str, Limit], ...]
+
+CHECK_KEYS = {
+    "check": "its name: schema, table or view, and what is checked, such as openb.node.lists_agree",
+    "object": "the table or view whose rows it is about, with its schema",
+    "kind": "key, reference, range, derived, coverage, or agreement of views that claim one quantity",
+    "rule": "what must hold",
+    "caveat": "the caveat that explains breaches in the published data",
+}
+
+_CHECK_START = re.compile(r"^(?=-- check: )", re.M)
 
 _ROW_COUNT = "the table has the rows that were stored; rows read are rows kept plus rows rejected"
 # The words for each limit that a column may declare, and the comparison that is true for a value outside it.
@@ -33,10 +45,54 @@ _NAMES: dict[Limits, str] = {
 }
 
 
+@dataclass(frozen=True)
+class Check:
+    """A data-quality rule. `sql` counts the rows that break it.
+
+    `caveat` names the caveat that explains breaches in the published data, or is empty. `needs_all_rows` is
+    true if rows that a part of a trace lacks would break the rule.
+    """
+
+    name: str
+    trace: str
+    object_name: str
+    kind: str
+    rule: str
+    caveat: str
+    sql: str
+    needs_all_rows: bool = False
+
+
 def all_rules(traces: Iterable[Trace]) -> list[Check]:
     """Return the rules of every `checks.sql`, and those that follow from the declaration of each table."""
     declared = (rule for trace in traces for table in trace.tables for rule in _declared_rules(trace, table))
-    return [*figures.checks(), *declared]
+    return [*checks(), *declared]
+
+
+def checks(folder: Path = VIEWS) -> list[Check]:
+    """Read every rule of every `checks.sql`."""
+    return [
+        _check(part, path)
+        for path in sorted(folder.glob("*/checks.sql"))
+        for part in _CHECK_START.split(path.read_text(encoding="utf-8"))
+        if part.startswith("-- check: ")
+    ]
+
+
+def _check(part: str, path: Path) -> Check:
+    header = read_header(part, CHECK_KEYS, path)
+    lines = part.splitlines()
+    sql = "\n".join(line for line in lines if not line.startswith("--")).strip().removesuffix(";")
+    return Check(
+        name=header.one("check"),
+        trace=path.parent.name,
+        object_name=header.one("object"),
+        kind=header.one("kind"),
+        rule=header.one("rule"),
+        caveat=header.one("caveat"),
+        sql=sql,
+        needs_all_rows=header.one("kind") in ("reference", "coverage"),
+    )
 
 
 def _declared_rules(trace: Trace, table: Table) -> Iterator[Check]:

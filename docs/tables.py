@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from textwrap import shorten
 
-from tracehouse.definitions import figures
-from tracehouse.definitions.figures import CHECK_KEYS
+from tracehouse.definitions.metrics import supported_metrics
 from tracehouse.definitions.query_files import QUERY_KEYS
+from tracehouse.definitions.rules import CHECK_KEYS
 from tracehouse.definitions.view_files import VIEW_KEYS
 from tracehouse.engines.spark import dialect
 from tracehouse.ingest.declare.column_types import TYPES
@@ -57,7 +57,7 @@ def contents() -> str:
     """Return a table of the traces and the most used metrics: which of them each trace supports."""
     lines = [f"| trace | {' | '.join(CONTENTS)} | requests |", f"|---|{':-:|' * (len(CONTENTS) + 1)}"]
     for trace in all_traces().values():
-        supported = figures.supported_metrics(trace)
+        supported = supported_metrics(trace)
         marks = [MARKS[supported[name].exactness] if name in supported else "" for name in CONTENTS.values()]
         lines.append(f"| {trace.name} | {' | '.join([*marks, MARKS['exact'] if trace.requests else ''])} |")
     return "\n".join(lines)

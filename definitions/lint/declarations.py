@@ -5,9 +5,9 @@ from collections import Counter
 from collections.abc import Iterator
 from difflib import get_close_matches
 
-from tracehouse.definitions import figures
 from tracehouse.definitions.lint.metrics import lint_impossible_metrics
 from tracehouse.definitions.lint.subject import Finding, Place, Subject, place_in_trace, suggest
+from tracehouse.definitions.metrics import METRICS
 from tracehouse.definitions.requests import find_missing
 from tracehouse.definitions.units import SHARED, read_quantities, spell_unit
 from tracehouse.definitions.view_files import VIEWS
@@ -129,10 +129,8 @@ def _lint_metrics(subject: Subject, trace: Trace, place: Place) -> Iterator[Find
     known |= {column.name for table in trace.tables for column in table.stored_columns}
     for metric in trace.metrics:
         at = place(metric.name)
-        if metric.name not in figures.METRICS and get_close_matches(metric.name, figures.METRICS, 1, 0.75):
-            yield Finding(
-                at, f"no metric is called {metric.name}{suggest(metric.name, figures.METRICS)}", "metric"
-            )
+        if metric.name not in METRICS and get_close_matches(metric.name, METRICS, 1, 0.75):
+            yield Finding(at, f"no metric is called {metric.name}{suggest(metric.name, METRICS)}", "metric")
         if not metric.reason.endswith("."):
             yield Finding(at, f"the reason of {metric.name} must end with a full stop", "metric")
         if (metric.answered_by == "") != (metric.exactness == "impossible"):

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from tracehouse.definitions.figures import supported_metrics
 from tracehouse.definitions.lint.subject import Finding, Place, Subject, place_of
+from tracehouse.definitions.metrics import supported_metrics
 from tracehouse.ingest.declare.trace import Trace
 
 # Patterns of published columns that may record a metric. If the metric is impossible, its reason names one.

@@ -504,6 +504,16 @@ def all_traces() -> dict[str, Trace]:
     return {name: load_trace(name) for name in traces.trace_names()}
 
 
+def all_caveats() -> dict[Caveat, tuple[str, ...]]:
+    """Return every caveat with the full names of the tables and columns that it concerns."""
+    return {k: v for trace in all_traces().values() for k, v in trace.objects_by_caveat.items()}
+
+
+def all_clocks() -> dict[Clock, tuple[str, ...]]:
+    """Return every clock with the full names of its columns."""
+    return {k: v for trace in all_traces().values() for k, v in trace.columns_by_clock.items()}
+
+
 def load_trace(name: str) -> Trace:
     """Import the module of a trace. Raises DefinitionError with the line that is invalid."""
     try:

@@ -24,7 +24,6 @@ from tracehouse.core import staging
 from tracehouse.core.errors import UserError
 from tracehouse.core.progress import Step, ignore_step
 from tracehouse.core.text import escape_name, identifier, quoted
-from tracehouse.definitions import figures
 from tracehouse.definitions.columns import parse_own
 from tracehouse.definitions.graph import with_dependencies
 from tracehouse.definitions.macros import macros_sql
@@ -33,7 +32,7 @@ from tracehouse.engines.duckdb.read import sandbox
 from tracehouse.engines.duckdb.write.base_tables import add_comments
 from tracehouse.engines.duckdb.write.catalog import column_types, read_comments
 from tracehouse.engines.duckdb.write.template import STORAGE_VERSION
-from tracehouse.ingest.declare.trace import Table, all_traces
+from tracehouse.ingest.declare.trace import Table, all_clocks, all_traces
 from tracehouse.ingest.store.files import flush_folder
 from tracehouse.ingest.traces import trace_names
 from tracehouse.publish import output
@@ -388,9 +387,7 @@ def _objects_with_raw_samples(
 
 def _tables_finer_than_hours() -> list[str]:
     """The wide base tables with times finer than an hour, such as telemetry."""
-    fine = {
-        name for clock, names in figures.clocks().items() if clock.resolution_s < _HOUR_S for name in names
-    }
+    fine = {name for clock, names in all_clocks().items() if clock.resolution_s < _HOUR_S for name in names}
     wide = {name: table.wide for name, table in _declared().items() if table.wide}
     return [name for name, declared in wide.items() if f"{name}.{declared.index}" in fine]
 

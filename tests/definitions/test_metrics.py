@@ -7,7 +7,7 @@ import duckdb
 import pytest
 from counting import non_empty
 
-from tracehouse.definitions import figures
+from tracehouse.definitions import metrics
 from tracehouse.definitions.view_files import view_files
 from tracehouse.ingest.declare.metadata import Metric
 from tracehouse.ingest.declare.trace import all_traces
@@ -44,8 +44,8 @@ def test_unified_jobs_have_values_for_possible_metrics_only(
 
 def test_reasons_are_specific() -> None:
     """Each reason occurs once: a sentence that fits several traces is too general."""
-    reasons = Counter(one.reason for _, one in figures.metrics() if one.exactness == "impossible")
-    del reasons[figures.NOT_LISTED]
+    reasons = Counter(one.reason for _, one in metrics.all_metrics() if one.exactness == "impossible")
+    del reasons[metrics.NOT_LISTED]
     assert len(reasons) > 90
     assert {reason: count for reason, count in reasons.items() if count > 1} == {}
 
@@ -53,19 +53,19 @@ def test_reasons_are_specific() -> None:
 @pytest.mark.each_trace
 def test_metrics_are_possible_if_something_computes_them(synthetic: duckdb.DuckDBPyConnection) -> None:
     cells = synthetic.execute("select trace, metric from catalog.metrics").fetchall()
-    added = sorted({metric for _, metric in cells} - set(figures.METRICS))
+    added = sorted({metric for _, metric in cells} - set(metrics.METRICS))
     assert cells == [
-        (trace, metric) for trace in sorted(all_traces()) for metric in (*figures.METRICS, *added)
+        (trace, metric) for trace in sorted(all_traces()) for metric in (*metrics.METRICS, *added)
     ]
     views = {view.alias for view in view_files()}
-    for name in non_empty({metric.answered_by for _, metric in figures.metrics() if metric.answered_by}):
+    for name in non_empty({metric.answered_by for _, metric in metrics.all_metrics() if metric.answered_by}):
         synthetic.execute(f"from {name if name in views else f'{name}()'} limit 1").fetchall()
 
 
 def test_metrics_follow_from_requests_unless_declared() -> None:
     burstgpt = all_traces()["burstgpt"]
     assert burstgpt.requests
-    found = figures.supported_metrics(replace(burstgpt, metrics=()))
+    found = metrics.supported_metrics(replace(burstgpt, metrics=()))
     assert {name: one.exactness for name, one in found.items()} == {
         "submission": "exact",
         "workload": "exact",
@@ -75,8 +75,8 @@ def test_metrics_follow_from_requests_unless_declared() -> None:
         "hour of day": "exact",
     }
     own = Metric("user", "impossible", "Sessions are not users.")
-    assert figures.supported_metrics(replace(burstgpt, metrics=(own,)))["user"] == own
+    assert metrics.supported_metrics(replace(burstgpt, metrics=(own,)))["user"] == own
     without = replace(burstgpt.requests, workload="", model="", session="", failed="", completed="")
     clock = replace(burstgpt.clock, local_offset_s=None) if burstgpt.clock else None
-    found = figures.supported_metrics(replace(burstgpt, requests=without, metrics=(), clock=clock))
+    found = metrics.supported_metrics(replace(burstgpt, requests=without, metrics=(), clock=clock))
     assert list(found) == ["submission", "prefix reuse"]

@@ -18,11 +18,10 @@ from broken_rows import BrokenRow, broken_rows
 from counting import non_empty
 from pyarrow import csv
 
-from tracehouse.definitions import figures
-from tracehouse.definitions.rules import all_rules
+from tracehouse.definitions.rules import Check, all_rules, checks
 from tracehouse.definitions.view_files import references, view_files
 from tracehouse.engines.duckdb.write.build import build_file
-from tracehouse.ingest.declare.trace import all_traces
+from tracehouse.ingest.declare.trace import all_caveats, all_traces
 from tracehouse.ingest.store import records
 
 pytestmark = [pytest.mark.each_trace, suites.of("long")]
@@ -41,7 +40,7 @@ KEPT_BY_INGEST = {rule for trace in TRACES for rule in getattr(trace, "KEPT_BY_I
 
 # tests/definitions/test_rules.py tests the rules on row counts, keys and empty fields.
 OF_EVERY_TABLE = ("the table has the rows", "no two rows have the same", "every row has a value of")
-LISTED = {check.name for check in figures.checks()}
+LISTED = {check.name for check in checks()}
 """The rules of `checks.sql`. The others are declared with the tables."""
 DECLARED = {rule.name: rule for rule in all_rules(all_traces().values()) if rule.name not in LISTED}
 RULES = {
@@ -105,7 +104,7 @@ def outcomes_on_real_files(opened_real: duckdb.DuckDBPyConnection) -> Outcomes:
     return run_rules(opened_real)
 
 
-def tables_read(rule: figures.Check) -> frozenset[str]:
+def tables_read(rule: Check) -> frozenset[str]:
     return references(sqlglot.parse_one(rule.sql, dialect="duckdb"), Path(rule.name))
 
 
@@ -138,7 +137,7 @@ def broken(
 
 
 def test_rules_are_named_after_their_object() -> None:
-    assert len({rule.name for rule in figures.checks()}) == len(figures.checks())
+    assert len({rule.name for rule in checks()}) == len(checks())
     tables = {f"{trace.name}.{table.name}" for trace in all_traces().values() for table in trace.tables}
     assert {rule.object_name for rule in RULES.values() if rule.kind != "agreement"} <= tables
     assert {rule.object_name for rule in RULES.values() if rule.kind == "agreement"} <= VIEWS.keys()
@@ -149,7 +148,7 @@ def test_rules_are_named_after_their_object() -> None:
 
 
 def test_rules_name_caveats_of_their_trace() -> None:
-    caveats = {(caveat.trace, caveat.name) for caveat in figures.caveats()}
+    caveats = {(caveat.trace, caveat.name) for caveat in all_caveats()}
     named = {(rule.trace, rule.caveat) for rule in RULES.values() if rule.caveat}
     assert named
     assert named <= caveats

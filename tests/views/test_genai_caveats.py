@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 from reference_results.genai import STAGES, table
 
-from tracehouse.definitions import figures
+from tracehouse.ingest.declare.trace import all_caveats
 
-TEXTS = {caveat.name.removeprefix("genai."): caveat.what_goes_wrong for caveat in figures.caveats()}
+TEXTS = {caveat.name.removeprefix("genai."): caveat.what_goes_wrong for caveat in all_caveats()}
 TELEMETRY = [
     *STAGES.values(),
     *("qps", "queue_size_raw_anon", "pod_memory_util_anon", "pod_gpu_duty_cycle_anon"),

@@ -10,16 +10,16 @@ import sqlglot
 from duckdb import DuckDBPyConnection
 
 from tracehouse.core.text import quoted
-from tracehouse.definitions import figures
 from tracehouse.definitions.caveats import ColumnsByCaveat
 from tracehouse.definitions.column_docs import ColumnDocs
 from tracehouse.definitions.columns import Columns, is_number, lineage_of
-from tracehouse.definitions.rules import all_rules
+from tracehouse.definitions.figures import Figure
+from tracehouse.definitions.rules import Check, all_rules
 from tracehouse.definitions.view_files import VIEWS, DefinitionError, ViewFile, references
 from tracehouse.engines.duckdb.read.catalog import read_base_tables
 from tracehouse.engines.duckdb.write.base_tables import add_comments
 from tracehouse.ingest.declare.reference_curves import read_curves, traces_with_curves
-from tracehouse.ingest.declare.trace import Table, Trace
+from tracehouse.ingest.declare.trace import Table, Trace, all_caveats, all_clocks
 from tracehouse.ingest.store.records import Conversion, Source
 
 
@@ -35,7 +35,7 @@ def fill_traces(connection: DuckDBPyConnection, traces: Iterable[Trace]) -> None
         insert(connection, "traces", [(trace.name, *described, trace.citation)])
     caveats = [
         (*described, objects, one.what_goes_wrong, one.what_to_do, one.documented_in, one.raw_files)
-        for one, objects in figures.caveats().items()
+        for one, objects in all_caveats().items()
         for described in [(one.name, one.trace, one.severity, one.summary)]
     ]
     insert(connection, "caveats", caveats)
@@ -45,7 +45,7 @@ def fill_traces(connection: DuckDBPyConnection, traces: Iterable[Trace]) -> None
 
 def fill_clocks(connection: DuckDBPyConnection) -> None:
     """Fill the clocks of the traces."""
-    rows = [(one.name, one.trace, objects, *astuple(one)[1:]) for one, objects in figures.clocks().items()]
+    rows = [(one.name, one.trace, objects, *astuple(one)[1:]) for one, objects in all_clocks().items()]
     insert(connection, "clocks", rows)
 
 
@@ -240,7 +240,7 @@ def _with_status(counts: Iterable[str]) -> str:
         """
 
 
-def fill_figures(connection: DuckDBPyConnection, table: str, figures: Iterable[figures.Figure]) -> None:
+def fill_figures(connection: DuckDBPyConnection, table: str, figures: Iterable[Figure]) -> None:
     """Fill `catalog.published` or `catalog.expected`.
 
     Does not run the SQL of the figures, because that takes as long as the rest of a build: SQL that does not
@@ -249,14 +249,14 @@ def fill_figures(connection: DuckDBPyConnection, table: str, figures: Iterable[f
     insert(connection, table, [(*astuple(figure), _tables_read(figure)) for figure in figures])
 
 
-def _tables_read(figure: figures.Figure) -> list[str]:
+def _tables_read(figure: Figure) -> list[str]:
     """Return the names that a figure's SQL reads."""
     if not figure.measured_by:
         return []
     return sorted(references(sqlglot.parse_one(figure.measured_by, dialect="duckdb"), figure.name))
 
 
-def _check_sql(rule: figures.Check, known: Mapping[str, Sequence[str]]) -> str:
+def _check_sql(rule: Check, known: Mapping[str, Sequence[str]]) -> str:
     """Return the select of a rule's name, texts, base tables and number of violations."""
     texts = {
         "check_name": rule.name,

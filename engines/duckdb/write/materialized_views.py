@@ -23,7 +23,6 @@ import duckdb
 
 from tracehouse.core.progress import Progress
 from tracehouse.core.text import quoted
-from tracehouse.definitions import figures
 from tracehouse.definitions.across_traces import expanded
 from tracehouse.definitions.graph import sort_views, sources, with_dependencies
 from tracehouse.definitions.macros import macros_hash, macros_sql
@@ -34,7 +33,7 @@ from tracehouse.engines.duckdb.write.base_tables import create_base_table, read_
 from tracehouse.engines.duckdb.write.template import read_built_views
 from tracehouse.engines.duckdb.write.views import create_view
 from tracehouse.ingest.convert import memory
-from tracehouse.ingest.declare.trace import all_traces
+from tracehouse.ingest.declare.trace import all_clocks, all_traces
 from tracehouse.ingest.store import view_store
 from tracehouse.ingest.store.files import PARQUET_OPTIONS, stage
 from tracehouse.ingest.store.integrity import OnBytes
@@ -251,9 +250,7 @@ def _plan_parts(
     if not read or sum(conversion.rows for conversion in read) < LEAST_ROWS:
         return []
     # Everything that decides the rows of a view, in addition to the files of its base tables.
-    clocks = (
-        [(astuple(clock), names) for clock, names in figures.clocks().items()] if _CLOCKS in tables else []
-    )
+    clocks = [(astuple(clock), names) for clock, names in all_clocks().items()] if _CLOCKS in tables else []
     statements = [(name, views[name].sha256) for name in _dependencies([view.versioned], views)]
     definition = [statements, macros_hash(), rule.order, *clocks]
     folder = f"{VIEWS_FOLDER}/{view.schema}/{view.versioned.split('.')[1]}"

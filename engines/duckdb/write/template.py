@@ -25,6 +25,7 @@ from tracehouse.core.temporary import temporary_folder
 from tracehouse.core.text import quoted
 from tracehouse.definitions import figures
 from tracehouse.definitions.macros import macros_sql
+from tracehouse.definitions.metrics import all_metrics
 from tracehouse.definitions.not_recorded import find_not_recorded
 from tracehouse.definitions.query_files import QueryFile, query_files
 from tracehouse.definitions.released import QUERIES, plain_name, versioned_name
@@ -171,7 +172,7 @@ def _create_definitions(connection: duckdb.DuckDBPyConnection, invalid: Mapping[
     create_queries(connection, queries, described.caveats_by_object)
     catalog.fill_figures(connection, "published", figures.published())
     catalog.fill_figures(connection, "expected", figures.expected())
-    catalog.insert(connection, "metrics", [(trace, *astuple(one)) for trace, one in figures.metrics()])
+    catalog.insert(connection, "metrics", [(trace, *astuple(one)) for trace, one in all_metrics()])
     unions = [*plain_names(views).values()]
     catalog.insert(connection, "not_recorded", [astuple(one) for one in find_not_recorded(unions)])
     catalog.insert(connection, "not_built", list(errors.items()))
