@@ -131,7 +131,7 @@ def run_ingest(
     next_step: str = "",
 ) -> None:
     """Ingest, and print a report that ends with `next_step`, by default a command."""
-    from tracehouse.ingest.convert.memory import keep_freed_pages
+    from tracehouse.ingest.memory import keep_freed_pages
 
     keep_freed_pages()
     from tracehouse.core.progress import byte_bars

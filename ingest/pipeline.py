@@ -15,11 +15,11 @@ from tracehouse.core.errors import RawFileError, StoppedError, UsageError, UserE
 from tracehouse.core.progress import Progress
 from tracehouse.core.text import escape_name, join_names
 from tracehouse.ingest.convert.incremental import TaskResult, refuse_in_all_tables, run_task
-from tracehouse.ingest.convert.memory import limit_of_ingest
 from tracehouse.ingest.convert.raw_file import Task
 from tracehouse.ingest.declare.selection import Selection, parse_selection, selects
 from tracehouse.ingest.declare.trace import Trace, all_traces
 from tracehouse.ingest.dump.find import Group, MatchedFile, find
+from tracehouse.ingest.memory import limit_of_ingest
 from tracehouse.ingest.store import noted_files, records
 from tracehouse.ingest.store.records import Conversion, Journal, Key
 

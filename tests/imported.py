@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 from terminal import end, terminal
@@ -12,8 +13,15 @@ TYPER = {"typer", "annotated_doc", "shellingham"}
 
 # Parts of Tracehouse that are slow to import. Help, completion and queries need none of them.
 _SLOW = (
-    *("engines.duckdb.write", "engines.spark", "ingest.convert", "ingest.declarations", "ingest.readers"),
-    *("publish.plot", "publish.site", "samples", "sql.query_files", "views.view_files"),
+    *("definitions.query_files", "definitions.view_files", "engines.duckdb.write", "engines.spark"),
+    *(
+        "ingest.convert",
+        "ingest.declare.trace",
+        "ingest.dump.readers",
+        "publish.plot",
+        "publish.site",
+        "samples",
+    ),
 )
 
 # The command line always ends with `os._exit`, and so does the child that queries: it may open no file.
@@ -46,6 +54,7 @@ def modules_of(
             assert end(opened) == 0
     else:
         subprocess.run(command, env=os.environ | variables, capture_output=True, check=True, cwd=folder)
+    assert all(find_spec(f"tracehouse.{slow}") for slow in _SLOW)
     names = listed.read_text(encoding="utf-8").split()
     packages = {name.partition(".")[0] for name in names} - sys.stdlib_module_names
     ours = {name.removeprefix("tracehouse.") for name in names}

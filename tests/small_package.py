@@ -8,7 +8,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 REPOSITORY = Path(__file__).parents[1]
-LAYERS = ("commands", "core", "engines", "ingest", "publish", "samples", "sql", "views")
+LAYERS = ("commands", "core", "definitions", "engines", "ingest", "publish", "samples", "sql", "views")
 
 
 def copy_package(folder: Path, traces: Collection[str]) -> Path:
@@ -21,10 +21,12 @@ def copy_package(folder: Path, traces: Collection[str]) -> Path:
         shutil.copytree(REPOSITORY / layer, package / layer)
     for file in REPOSITORY.glob("*.py"):
         shutil.copy2(file, package)
-    for path in (package / "ingest" / "traces").glob("*.py"):
-        if path.stem not in {"__init__", *traces}:
+    for path in (package / "ingest" / "traces").iterdir():
+        if path.is_dir() and path.name not in traces:
+            shutil.rmtree(path)
+        elif path.suffix == ".py" and path.stem not in {"__init__", *traces}:
             path.unlink()
     for path in [*(package / "views").iterdir(), *(package / "sql").iterdir()]:
-        if path.is_dir() and path.name not in {"catalog", "__pycache__"}:
+        if path.is_dir() and path.name != "catalog":
             shutil.rmtree(path)
     return folder

@@ -130,7 +130,7 @@ def test_completion_imports_few_modules(tmp_path: Path) -> None:
         words = {"COMP_WORDS": typed, "COMP_CWORD": len(typed.split(" ")) - 1}
         packages, slow = modules_of(folder=tmp_path, _TRACES_COMPLETE="complete_bash", **words)
         # Names of base tables come from the declarations.
-        assert packages == TYPER and slow <= {"ingest.declarations"}, typed
+        assert packages == TYPER and slow <= {"ingest.declare.trace"}, typed
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh"])

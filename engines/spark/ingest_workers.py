@@ -20,8 +20,8 @@ from tracehouse.engines.duckdb.write.database import Workers
 from tracehouse.engines.duckdb.write.materialized_views import Unit, compute_unit
 from tracehouse.engines.spark.session import explain_errors, open_session
 from tracehouse.ingest.convert.incremental import TaskResult, run_task
-from tracehouse.ingest.convert.memory import WORKER_BYTES
 from tracehouse.ingest.convert.raw_file import Task
+from tracehouse.ingest.memory import WORKER_BYTES
 from tracehouse.ingest.store.records import Journal
 
 if TYPE_CHECKING:

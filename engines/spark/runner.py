@@ -20,7 +20,7 @@ from tracehouse.engines.duckdb.read.sandbox import Limits
 from tracehouse.engines.spark import session
 from tracehouse.engines.spark.dialect import translate_statement
 from tracehouse.engines.spark.register import register_each, unsupported_queries
-from tracehouse.ingest.convert.memory import size_bytes
+from tracehouse.ingest.memory import size_bytes
 
 if TYPE_CHECKING:
     import duckdb

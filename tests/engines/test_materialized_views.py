@@ -25,7 +25,7 @@ from tracehouse.engines.duckdb.read.describe import describe
 from tracehouse.engines.duckdb.write import build_info, database, materialized_views
 from tracehouse.engines.duckdb.write.materialized_views import storage_rule
 from tracehouse.engines.names import DATABASE
-from tracehouse.ingest.convert import memory
+from tracehouse.ingest import memory
 from tracehouse.ingest.store import cleanup, integrity, records
 
 pytestmark = suites.of("long")

@@ -37,7 +37,7 @@ from tracehouse.core.text import quoted
 from tracehouse.engines.duckdb.read import child, landlock
 from tracehouse.engines.duckdb.read.child import Child, CrashError, NotStartedError
 from tracehouse.engines.names import DATABASE
-from tracehouse.ingest.convert.memory import SHARE_OF_DUCKDB, SIZE, size_bytes
+from tracehouse.ingest.memory import SHARE_OF_DUCKDB, SIZE, size_bytes
 from tracehouse.ingest.store.layout import (
     TABLES_FOLDER,
     VIEWS_FOLDER,

@@ -32,7 +32,7 @@ from tracehouse.engines.duckdb.write import catalog
 from tracehouse.engines.duckdb.write.base_tables import create_base_table, read_parquet
 from tracehouse.engines.duckdb.write.template import read_built_views
 from tracehouse.engines.duckdb.write.views import create_view
-from tracehouse.ingest.convert import memory
+from tracehouse.ingest import memory
 from tracehouse.ingest.declare.trace import all_clocks, all_traces
 from tracehouse.ingest.store import view_store
 from tracehouse.ingest.store.files import PARQUET_OPTIONS, stage
