@@ -74,6 +74,7 @@ from tracehouse.definitions.view_files import (
 )
 
 QUERY_KEYS = {
+    "answers": "the metrics that it computes, with commas between them; see `catalog.metrics`",
     "chart": "how to draw the result",
     "column": "what a column of the result means, after its name and a colon, if its name does not tell",
     "engine": "the engine that the query needs and why, if it does not run on Spark",

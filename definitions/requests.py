@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from tracehouse.core.errors import DefinitionError
-from tracehouse.ingest.declare.metadata import Metric
+from tracehouse.ingest.declare.metadata import MetricSupport
 from tracehouse.ingest.declare.trace import Requests, Trace
 
 
@@ -23,6 +23,7 @@ def write_view(trace: Trace, declared: Requests) -> str:
         f"-- {title(trace)}\n"
         "-- grain: one row per request\n"
         f"-- source: {source}\n"
+        f"{_answers_line(trace, declared)}"
         f"{''.join(_caveat_lines(trace, declared))}"
         f"create or replace view {trace.name}.request_v1 as\n"
         f"select\n{listed}\nfrom {trace.name}.{declared.table};\n"
@@ -45,33 +46,42 @@ def find_missing(trace: Trace, declared: Requests) -> tuple[str, set[str]] | Non
     return next(((name, known) for name in named if name not in known), None)
 
 
-def metrics_of(trace: Trace, declared: Requests) -> Iterator[Metric]:
+def metrics_of(trace: Trace, declared: Requests) -> Iterator[MetricSupport]:
     """Yield the metrics that follow from the requests of a trace and their clock.
 
     The declaration must name tables and columns of the trace: see `find_missing`.
     """
-    view = f"{trace.name}.request"
     columns = {column.name: column for column in trace.table(declared.table).stored_columns}
-    yield Metric("submission", "exact", "Arrival of each request.", view)
+    yield MetricSupport("submission", "exact", "Arrival of each request.")
     if named := declared.workload or declared.model:
-        yield Metric("workload", "exact", f"{columns[named].comment}.", view)
+        yield MetricSupport("workload", "exact", f"{columns[named].comment}.")
     if declared.failed:
-        yield Metric("final state", "exact", f"A request failed if {declared.failed}.", view)
+        yield MetricSupport("final state", "exact", f"A request failed if {declared.failed}.")
     elif declared.completed:
-        yield Metric("final state", "exact", f"A request completed if {declared.completed}.", view)
+        yield MetricSupport("final state", "exact", f"A request completed if {declared.completed}.")
     if declared.prefix_blocks:
         reason = f"{declared.prefix_blocks} has equal numbers for equal prefixes."
-        yield Metric("prefix reuse", "exact", reason, "unified.prefix_reuse")
+        yield MetricSupport("prefix reuse", "exact", reason)
     else:
         named = " and ".join(filter(None, (declared.input, declared.output))) or declared.at
         reason = f"Requests of {trace.name} have {named}, and nothing on prefixes that they share."
-        yield Metric("prefix reuse", "impossible", reason)
+        yield MetricSupport("prefix reuse", "impossible", reason)
     if declared.session:
         reason = "Sessions of requests are known; a user may have several."
-        yield Metric("user", "approximate", reason, view)
+        yield MetricSupport("user", "approximate", reason)
     clock = trace.clock_of(columns[declared.at])
     if clock and clock.local_offset_s is not None:
-        yield Metric("hour of day", "exact", f"The clock {clock.name} gives local hours.", view)
+        yield MetricSupport("hour of day", "exact", f"The clock {clock.name} gives local hours.")
+
+
+def _answers_line(trace: Trace, declared: Requests) -> str:
+    """Return the line of a header on the metrics that the view answers; empty if it answers none.
+
+    Another view or query answers the metrics that the trace declares, and `unified.prefix_reuse` its own.
+    """
+    elsewhere = {"prefix reuse", *(metric.name for metric in trace.metrics)}
+    found = [one.name for one in metrics_of(trace, declared) if one.is_possible and one.name not in elsewhere]
+    return f"-- answers: {', '.join(found)}\n" if found else ""
 
 
 def _caveat_lines(trace: Trace, declared: Requests) -> Iterator[str]:

@@ -34,6 +34,7 @@ RELEASED, DRAFT, LOCAL = "released", "draft", "local"
 VIEW_KEYS = {
     "grain": "what one row is",
     "source": "where its joins and formulas are documented",
+    "answers": "the metrics that it computes, with commas between them; see `catalog.metrics`",
     "caveat": "a pitfall of its numbers: the name, and after a colon the columns that it concerns",
     "resolves_caveat": "an inherited caveat that it resolves: the name, and after a colon for which columns",
     "materialize": "how its rows are materialized as Parquet: engines/duckdb/write/materialized_views.py",

@@ -3,11 +3,9 @@
 import re
 from collections import Counter
 from collections.abc import Iterator
-from difflib import get_close_matches
 
-from tracehouse.definitions.lint.metrics import lint_impossible_metrics
+from tracehouse.definitions.lint.metrics import lint_impossible_metrics, lint_metrics
 from tracehouse.definitions.lint.subject import Finding, Place, Subject, place_in_trace, suggest
-from tracehouse.definitions.metrics import METRICS
 from tracehouse.definitions.requests import find_missing
 from tracehouse.definitions.units import SHARED, read_quantities, spell_unit
 from tracehouse.definitions.view_files import VIEWS
@@ -39,7 +37,7 @@ def lint_trace(subject: Subject, trace: Trace) -> Iterator[Finding]:
         yield Finding(place(name), what, "column name")
     yield from _lint_caveats(subject, trace, place)
     yield from _lint_clocks(trace, place)
-    yield from _lint_metrics(subject, trace, place)
+    yield from lint_metrics(subject, trace, place)
     yield from lint_impossible_metrics(subject, trace, place)
     yield from _lint_quantities(trace, place)
 
@@ -121,31 +119,6 @@ def _lint_clocks(trace: Trace, place: Place) -> Iterator[Finding]:
         if clock.scale <= 0 or clock.resolution_s < 0:
             what = f"{clock.name} needs a scale above 0 and a resolution of at least 0 s"
             yield Finding(place(clock.name), what, "clock")
-
-
-def _lint_metrics(subject: Subject, trace: Trace, place: Place) -> Iterator[Finding]:
-    computed = {view.alias for view in subject.views} | {query.full_name for query in subject.queries}
-    known = {table.name for table in trace.tables}
-    known |= {column.name for table in trace.tables for column in table.stored_columns}
-    for metric in trace.metrics:
-        at = place(metric.name)
-        if metric.name not in METRICS and get_close_matches(metric.name, METRICS, 1, 0.75):
-            yield Finding(at, f"no metric is called {metric.name}{suggest(metric.name, METRICS)}", "metric")
-        if not metric.reason.endswith("."):
-            yield Finding(at, f"the reason of {metric.name} must end with a full stop", "metric")
-        if (metric.answered_by == "") != (metric.exactness == "impossible"):
-            what = f"set `answered_by` of {metric.name}, or declare it as impossible and leave it empty"
-            yield Finding(at, what, "metric")
-        elif metric.answered_by and metric.answered_by not in computed:
-            what = f"{metric.name} is answered by {metric.answered_by}, which is no view or query"
-            yield Finding(at, what + suggest(metric.answered_by, computed), "metric")
-        if metric.exactness == "impossible":
-            for name in re.findall(r"\b[A-Za-z0-9]+(?:_[A-Za-z0-9]+)+\b", metric.reason):
-                if name not in known:
-                    what = (
-                        f"the reason of {metric.name} names {name}, which is no column{suggest(name, known)}"
-                    )
-                    yield Finding(at, what, "column name")
 
 
 def _lint_quantities(trace: Trace, place: Place) -> Iterator[Finding]:

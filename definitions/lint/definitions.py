@@ -7,6 +7,7 @@ from itertools import chain
 from tracehouse.definitions import caveats, sql_text, versions
 from tracehouse.definitions.across_traces import SCHEMA as EACH_TRACE
 from tracehouse.definitions.across_traces import find_empty_unions, find_left_out
+from tracehouse.definitions.lint.metrics import lint_answers
 from tracehouse.definitions.lint.subject import Finding, Subject, names_selected, place_of, suggest
 from tracehouse.definitions.query_files import CHART_KEYS, DRAWN_KEYS, NUMBER, Parameter, QueryFile
 from tracehouse.definitions.released import LOCK, released
@@ -21,6 +22,7 @@ def lint_view(subject: Subject, view: ViewFile, is_ours: bool) -> Iterator[Findi
     columns = subject.columns[view.versioned]
     yield from _lint_reads(subject, view)
     yield from _lint_caveats(subject, view.header, view, columns)
+    yield from lint_answers(subject, view)
     spelled = columns if is_ours else {column.lower() for column in columns}
     commented = {column if is_ours else column.lower() for column in view.column_comments}
     for column in sorted(commented - spelled) if "*" not in columns else ():
@@ -41,6 +43,7 @@ def lint_query(subject: Subject, query: QueryFile, is_ours: bool) -> Iterator[Fi
     columns = names_selected(query.tree)
     yield from _lint_reads(subject, query)
     yield from _lint_caveats(subject, query.header, query, columns)
+    yield from lint_answers(subject, query)
     if "*" not in columns:
         drawn = query.chart.columns if query.chart else []
         for key, names in (("chart", drawn), ("column", list(query.column_docs))):

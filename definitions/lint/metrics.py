@@ -1,12 +1,16 @@
-"""Rules on metrics that a trace does not support: the reason is specific, and no query computes them."""
+"""Rules on metrics: a view or query answers each that a trace supports; the others have specific reasons."""
 
 import re
 from collections.abc import Iterator
+from difflib import get_close_matches
 
 from sqlglot import exp
 
-from tracehouse.definitions.lint.subject import Finding, Place, Subject, place_of
-from tracehouse.definitions.metrics import supported_metrics
+from tracehouse.definitions.lint.subject import Finding, Place, Subject, place_of, suggest
+from tracehouse.definitions.metrics import METRICS, find_answers, read_answers, supported_metrics
+from tracehouse.definitions.query_files import QueryFile
+from tracehouse.definitions.released import SEVERAL_TRACES, plain_name
+from tracehouse.definitions.view_files import ViewFile
 from tracehouse.ingest.declare.trace import Trace
 
 # Patterns of published columns that may record a metric. If the metric is impossible, its reason names one.
@@ -44,6 +48,53 @@ _MEASURES = {
 }
 
 
+def lint_metrics(subject: Subject, trace: Trace, place: Place) -> Iterator[Finding]:
+    """Yield the findings on the metrics that a trace declares."""
+    answers = find_answers(trace.name, [*subject.views, *subject.queries])
+    known = {table.name for table in trace.tables}
+    known |= {column.name for table in trace.tables for column in table.stored_columns}
+    for metric in trace.metrics:
+        at = place(metric.name)
+        if metric.name not in METRICS and get_close_matches(metric.name, METRICS, 1, 0.75):
+            yield Finding(at, f"no metric is called {metric.name}{suggest(metric.name, METRICS)}", "metric")
+        if not metric.reason.endswith("."):
+            yield Finding(at, f"the reason of {metric.name} must end with a full stop", "metric")
+        if metric.is_possible and metric.name not in answers:
+            what = (
+                f"no view or query answers {metric.name}: add `-- answers: {metric.name}` to the header of"
+                " one, or declare it as impossible"
+            )
+            yield Finding(at, what, "metric")
+        if not metric.is_possible:
+            for name in re.findall(r"\b[A-Za-z0-9]+(?:_[A-Za-z0-9]+)+\b", metric.reason):
+                if name not in known:
+                    what = (
+                        f"the reason of {metric.name} names {name}, which is no column{suggest(name, known)}"
+                    )
+                    yield Finding(at, what, "column name")
+
+
+def lint_answers(subject: Subject, file: ViewFile | QueryFile) -> Iterator[Finding]:
+    """Yield the metrics in a header that the trace does not support, or that another header names, too."""
+    if not (named := read_answers(file)):
+        return
+    supported = {
+        name
+        for trace in subject.traces
+        if file.schema in (trace.name, SEVERAL_TRACES)
+        for name, metric in supported_metrics(trace).items()
+        if metric.is_possible
+    }
+    answers = find_answers(file.schema, [*subject.views, *subject.queries])
+    at = place_of(file.path, "-- answers:")
+    for name in named:
+        if name not in supported:
+            what = f"answers {name}, which {file.schema} does not support{suggest(name, supported)}"
+            yield Finding(at, what, "metric")
+        elif answers[name] != plain_name(file.path):
+            yield Finding(at, f"answers {name}, as {answers[name]} does: remove one of the two", "metric")
+
+
 def lint_impossible_metrics(subject: Subject, trace: Trace, place: Place) -> Iterator[Finding]:
     """Yield the metrics that a trace seems to support but does not declare."""
     declared = supported_metrics(trace)
@@ -51,11 +102,12 @@ def lint_impossible_metrics(subject: Subject, trace: Trace, place: Place) -> Ite
     for name, pattern in _EVIDENCE.items():
         metric = declared.get(name)
         suggesting = [column for column in columns if re.search(pattern, column)]
-        is_explained = metric and (metric.answered_by or any(one in metric.reason for one in suggesting))
+        is_explained = metric and (metric.is_possible or any(one in metric.reason for one in suggesting))
         if suggesting and not is_explained:
             what = (
-                f'{suggesting[0]} suggests the metric {name}: declare Metric("{name}", …) with the view that'
-                f" answers it, or as impossible, with a reason that names {suggesting[0]}"
+                f'{suggesting[0]} suggests the metric {name}: declare MetricSupport("{name}", …) and add'
+                f" `-- answers: {name}` to the header of a view, or declare it as impossible, with a reason"
+                f" that names {suggesting[0]}"
             )
             yield Finding(place(suggesting[0]), what, "metric")
     for query in (one for one in subject.queries if one.schema == trace.name):
@@ -63,9 +115,10 @@ def lint_impossible_metrics(subject: Subject, trace: Trace, place: Place) -> Ite
         for name, pattern in _MEASURES.items():
             metric = declared.get(name)
             measuring = [column for column in selected if re.search(pattern, column)]
-            if measuring and not (metric and metric.answered_by):
+            if measuring and not (metric and metric.is_possible):
                 what = (
                     f"{measuring[0]} measures the metric {name}, which {trace.name} does not declare: add"
-                    f' Metric("{name}", "exact", "<reason>.", "{query.full_name}") to its `metrics`'
+                    f' MetricSupport("{name}", "exact", "<reason>.") to its `metrics`, and'
+                    f" `-- answers: {name}` to the header"
                 )
                 yield Finding(place_of(query.path, measuring[0]), what, "metric")

@@ -68,19 +68,20 @@ class Clock:
 
 
 @dataclass(frozen=True)
-class Metric:
-    """How exactly a trace supports a metric, why, and the view or query that computes it.
-
-    `answered_by` is empty if the metric is impossible.
-    """
+class MetricSupport:
+    """How exactly a trace supports a metric, and why. The header of a view or query says which it answers."""
 
     name: str
     exactness: Exactness
     reason: str
-    answered_by: str = ""
 
     def __post_init__(self) -> None:
         check_types(self)
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether the trace records the metric, exactly or not."""
+        return self.exactness != "impossible"
 
 
 @dataclass(frozen=True)

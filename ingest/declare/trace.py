@@ -20,7 +20,14 @@ from tracehouse.core.field_types import check_types
 from tracehouse.core.text import escape_name
 from tracehouse.ingest import traces
 from tracehouse.ingest.declare.column_types import TypeName
-from tracehouse.ingest.declare.metadata import Caveat, Clock, Metric, PublishedFile, Quantity, SkippedFile
+from tracehouse.ingest.declare.metadata import (
+    Caveat,
+    Clock,
+    MetricSupport,
+    PublishedFile,
+    Quantity,
+    SkippedFile,
+)
 from tracehouse.ingest.declare.sample_distributions import Distribution
 
 # Increase this number when a reader returns other rows for the same bytes. Ingest then converts all files
@@ -450,7 +457,7 @@ class Trace:
     tables: tuple[Table, ...]
     clock: Clock | None = None
     caveats: tuple[Caveat, ...] = ()
-    metrics: tuple[Metric, ...] = ()
+    metrics: tuple[MetricSupport, ...] = ()
     quantities: tuple[Quantity, ...] = ()
     files: tuple[PublishedFile, ...] = ()
     requests: Requests | None = None

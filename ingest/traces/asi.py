@@ -26,7 +26,7 @@ Pitfalls:
 
 from dataclasses import replace
 
-from tracehouse.ingest.declare.metadata import Caveat, Clock, Metric, PublishedFile, Quantity
+from tracehouse.ingest.declare.metadata import Caveat, Clock, MetricSupport, PublishedFile, Quantity
 from tracehouse.ingest.declare.sample_distributions import LogNormal, Names
 from tracehouse.ingest.declare.trace import Column, Reference, Table, Trace
 
@@ -534,71 +534,45 @@ JOB_EXECUTION_SUMMARY = Table(
 CAVEATS = (REPEATED_PODS, TYPES_ARE_UNKNOWN, LIVES_IN_WHOLE_HOURS, PODS_NOT_JOBS)
 
 METRICS = (
-    Metric(
+    MetricSupport(
         "wait",
         "approximate",
         "Delay from creation to scheduling; -1 means unknown. All delays are below a day.",
-        "asi.waits",
     ),
-    Metric(
+    MetricSupport(
         "run",
         "approximate",
         "Durations of spans in steps of 20 s; it is unknown which of them the trace cuts off.",
-        "asi.run_by_type",
     ),
-    Metric("requested GPUs", "exact", "gpu_request of each pod and hour.", "asi.pod_hour"),
-    Metric(
-        "allocated GPUs",
-        "approximate",
-        "used_gpu_hours, the GPU time that a pod held in an hour.",
-        "asi.use_over_time",
+    MetricSupport("requested GPUs", "exact", "gpu_request of each pod and hour."),
+    MetricSupport(
+        "allocated GPUs", "approximate", "used_gpu_hours, the GPU time that a pod held in an hour."
     ),
-    Metric(
+    MetricSupport(
         "GPU utilisation",
         "approximate",
         "avg_gpu_sm_util, added up over the GPUs of a pod; unknown for 17 % of the GPU pods.",
-        "asi.utilization_by_hour",
     ),
-    Metric(
-        "CPU utilisation",
-        "exact",
-        "avg_cpu_request_util, relative to the request of the pod.",
-        "asi.pod_hour",
-    ),
-    Metric(
+    MetricSupport("CPU utilisation", "exact", "avg_cpu_request_util, relative to the request of the pod."),
+    MetricSupport(
         "memory use",
         "approximate",
         "avg_memory_util of the host, which may be negative, and avg_gpu_mem_gib.",
-        "asi.pod_hour",
     ),
-    Metric(
+    MetricSupport(
         "group or recurrence",
         "approximate",
         "workload_id groups pods; it is missing for 23 % of the rows and 88 % of the spans.",
-        "asi.workload_hour",
     ),
-    Metric(
-        "workload",
-        "approximate",
-        "job_type_public and model_type_public, unknown for most pods.",
-        "asi.gpu_time_by_job_type",
-    ),
-    Metric(
+    MetricSupport("workload", "approximate", "job_type_public and model_type_public, unknown for most pods."),
+    MetricSupport(
         "machine placement",
         "exact",
         "Every row names the server; server_hourly names its switch and cluster.",
-        "asi.workload_spread",
     ),
-    Metric(
-        "fragmentation", "exact", "Free GPUs and cores of each server and hour.", "asi.idle_fragmentation"
-    ),
-    Metric(
-        "hour of day",
-        "approximate",
-        "hour is the hour of the day of an unpublished time zone.",
-        "asi.utilization_by_hour",
-    ),
-    Metric(
+    MetricSupport("fragmentation", "exact", "Free GPUs and cores of each server and hour."),
+    MetricSupport("hour of day", "approximate", "hour is the hour of the day of an unpublished time zone."),
+    MetricSupport(
         "submission",
         "impossible",
         (
@@ -606,9 +580,9 @@ METRICS = (
             " no time of creation."
         ),
     ),
-    Metric("power", "impossible", "avg_gpu_sm_util is a utilisation; no column is a power."),
-    Metric("energy", "impossible", "used_gpu_hours gives GPU time; the power is unknown."),
-    Metric(
+    MetricSupport("power", "impossible", "avg_gpu_sm_util is a utilisation; no column is a power."),
+    MetricSupport("energy", "impossible", "used_gpu_hours gives GPU time; the power is unknown."),
+    MetricSupport(
         "final state",
         "impossible",
         (
@@ -616,23 +590,23 @@ METRICS = (
             " schedule_status say how a span began; no column says how it ended."
         ),
     ),
-    Metric(
+    MetricSupport(
         "user",
         "impossible",
         "workload_id names a workload and cluster_id a cluster; their owner is not recorded.",
     ),
-    Metric(
+    MetricSupport(
         "GPU sharing",
         "impossible",
         "gpu_request may be a fraction, but no column names the GPU of a server that a pod uses.",
     ),
-    Metric("deadline", "impossible", "priority_class is a priority, without a time to meet."),
-    Metric(
+    MetricSupport("deadline", "impossible", "priority_class is a priority, without a time to meet."),
+    MetricSupport(
         "time to accuracy",
         "impossible",
         "model_type_public names a kind of model; the result of a training is not recorded.",
     ),
-    Metric("calendar date", "impossible", "day counts from an unpublished date."),
+    MetricSupport("calendar date", "impossible", "day counts from an unpublished date."),
 )
 
 QUANTITIES = (

@@ -17,7 +17,7 @@ Pitfalls:
 """
 
 from tracehouse.ingest.declare.column_types import TypeName
-from tracehouse.ingest.declare.metadata import Caveat, Clock, Metric, PublishedFile, Quantity
+from tracehouse.ingest.declare.metadata import Caveat, Clock, MetricSupport, PublishedFile, Quantity
 from tracehouse.ingest.declare.sample_distributions import Arrivals, Distribution, Names
 from tracehouse.ingest.declare.trace import Column, Table, Trace
 
@@ -137,69 +137,62 @@ INSTANCE = Table(
 )
 
 METRICS = (
-    Metric("submission", "approximate", "Creation times before the trace are empty.", "dlrm.standard_job"),
-    Metric(
-        "wait",
-        "exact",
-        "Time from creation to scheduling, of instances created during the trace.",
-        "dlrm.waits",
+    MetricSupport("submission", "approximate", "Creation times before the trace are empty."),
+    MetricSupport(
+        "wait", "exact", "Time from creation to scheduling, of instances created during the trace."
     ),
-    Metric(
+    MetricSupport(
         "run",
         "approximate",
         (
             "Time from scheduling to deletion if both are in the trace; for longer-lived instances"
             " the time inside the trace is a lower bound."
         ),
-        "dlrm.standard_job",
     ),
-    Metric(
-        "requested GPUs", "exact", "Each instance on a GPU node requests one.", "dlrm.held_gpus_by_service"
+    MetricSupport("requested GPUs", "exact", "Each instance on a GPU node requests one."),
+    MetricSupport(
+        "workload", "exact", "All instances serve recommendation models; app_name identifies the service."
     ),
-    Metric(
-        "workload",
-        "exact",
-        "All instances serve recommendation models; app_name identifies the service.",
-        "dlrm.standard_job",
-    ),
-    Metric(
-        "group or recurrence", "exact", "app_name groups the instances of a service.", "dlrm.standard_job"
-    ),
-    Metric(
+    MetricSupport("group or recurrence", "exact", "app_name groups the instances of a service."),
+    MetricSupport(
         "allocated GPUs",
         "impossible",
         "gpu_request and gpu_limit are what an instance asks for, not the GPUs that it held.",
     ),
-    Metric("GPU utilisation", "impossible", "gpu_request is a request; the use of GPUs was not measured."),
-    Metric(
+    MetricSupport(
+        "GPU utilisation", "impossible", "gpu_request is a request; the use of GPUs was not measured."
+    ),
+    MetricSupport(
         "CPU utilisation",
         "impossible",
         "cpu_request and cpu_limit bound the use of processors, which was not measured.",
     ),
-    Metric(
+    MetricSupport(
         "memory use",
         "impossible",
         "memory_request and memory_limit bound the use of memory, which was not measured.",
     ),
-    Metric(
+    MetricSupport(
         "power",
         "impossible",
         "All columns of an instance are names, requests, limits and times; none is a power.",
     ),
-    Metric("energy", "impossible", "Neither the power nor the use of an instance is recorded."),
-    Metric("final state", "impossible", "deletion_time says when an instance ended; no column says why."),
-    Metric("user", "impossible", "app_name identifies a service, not who runs it."),
-    Metric(
+    MetricSupport("energy", "impossible", "Neither the power nor the use of an instance is recorded."),
+    MetricSupport(
+        "final state", "impossible", "deletion_time says when an instance ended; no column says why."
+    ),
+    MetricSupport("user", "impossible", "app_name identifies a service, not who runs it."),
+    MetricSupport(
         "machine placement",
         "impossible",
         "max_instance_per_node limits the instances of a node; no column names the node.",
     ),
-    Metric(
+    MetricSupport(
         "GPU sharing",
         "impossible",
         "Every instance on a GPU node has a gpu_request of 1, and no column names the GPU.",
     ),
-    Metric(
+    MetricSupport(
         "fragmentation",
         "impossible",
         (
@@ -207,18 +200,18 @@ METRICS = (
             " column about nodes."
         ),
     ),
-    Metric(
+    MetricSupport(
         "deadline",
         "impossible",
         "Services run until their deletion_time; nothing has to finish by a given time.",
     ),
-    Metric("time to accuracy", "impossible", "The instances serve models: none trains one."),
-    Metric(
+    MetricSupport("time to accuracy", "impossible", "The instances serve models: none trains one."),
+    MetricSupport(
         "hour of day",
         "impossible",
         "creation_time counts from the start of the trace, at an unpublished hour.",
     ),
-    Metric("calendar date", "impossible", "The date on which creation_time is 0 is not published."),
+    MetricSupport("calendar date", "impossible", "The date on which creation_time is 0 is not published."),
 )
 
 QUANTITIES = (

@@ -14,7 +14,7 @@ instants. Requests do not reserve GPUs and therefore are not jobs: there is no v
 
 import re
 
-from tracehouse.ingest.declare.metadata import Caveat, Clock, Metric, PublishedFile, Quantity
+from tracehouse.ingest.declare.metadata import Caveat, Clock, MetricSupport, PublishedFile, Quantity
 from tracehouse.ingest.declare.trace import Column, Requests, Rule, Table, Trace
 
 TELEMETRY_CLOCK = Clock(
@@ -420,65 +420,31 @@ CAVEATS = (
 )
 
 METRICS = (
-    Metric(
-        "submission",
-        "exact",
-        "Creation time of each request of lora_request_trace, with the shift removed.",
-        "genai.requests_by_day",
+    MetricSupport(
+        "submission", "exact", "Creation time of each request of lora_request_trace, with the shift removed."
     ),
-    Metric(
-        "wait",
-        "approximate",
-        "Mean time in the gateway's queue, per container and minute.",
-        "genai.latency_by_stage",
+    MetricSupport("wait", "approximate", "Mean time in the gateway's queue, per container and minute."),
+    MetricSupport("run", "exact", "Execution time of each request."),
+    MetricSupport("GPU utilisation", "exact", "One value per container and minute, for one day."),
+    MetricSupport("memory use", "exact", "GPU memory in bytes and container memory as a share."),
+    MetricSupport("final state", "exact", "Requests of lora_request_trace have a state; the others do not."),
+    MetricSupport(
+        "user", "approximate", "groupId is a user or a group; only requests of lora_request_trace have it."
     ),
-    Metric("run", "exact", "Execution time of each request.", "genai.run_by_request_shape"),
-    Metric(
-        "GPU utilisation",
-        "exact",
-        "One value per container and minute, for one day.",
-        "genai.container_minute",
+    MetricSupport("workload", "exact", "Each request has a kind of task and a base model."),
+    MetricSupport("hour of day", "exact", "With the scale removed, the day begins at 08:00 in China."),
+    MetricSupport(
+        "calendar date", "approximate", "The publisher shifted and scaled the times; the date is inferred."
     ),
-    Metric(
-        "memory use",
-        "exact",
-        "GPU memory in bytes and container memory as a share.",
-        "genai.container_minute",
+    MetricSupport(
+        "requested GPUs", "impossible", "A request asks for num_images_per_prompt images, not for GPUs."
     ),
-    Metric(
-        "final state",
-        "exact",
-        "Requests of lora_request_trace have a state; the others do not.",
-        "genai.requests_by_day",
-    ),
-    Metric(
-        "user",
-        "approximate",
-        "groupId is a user or a group; only requests of lora_request_trace have it.",
-        "genai.requests_by_day",
-    ),
-    Metric(
-        "workload", "exact", "Each request has a kind of task and a base model.", "genai.model_popularity"
-    ),
-    Metric(
-        "hour of day",
-        "exact",
-        "With the scale removed, the day begins at 08:00 in China.",
-        "genai.latency_by_hour",
-    ),
-    Metric(
-        "calendar date",
-        "approximate",
-        "The publisher shifted and scaled the times; the date is inferred.",
-        "genai.requests_by_day",
-    ),
-    Metric("requested GPUs", "impossible", "A request asks for num_images_per_prompt images, not for GPUs."),
-    Metric(
+    MetricSupport(
         "allocated GPUs",
         "impossible",
         "container_ip identifies a container; the number of its GPUs is not recorded.",
     ),
-    Metric(
+    MetricSupport(
         "CPU utilisation",
         "impossible",
         (
@@ -486,18 +452,18 @@ METRICS = (
             " and nothing on processors."
         ),
     ),
-    Metric(
+    MetricSupport(
         "power", "impossible", "pod_gpu_duty_cycle is a share of time; no metric of a container is a power."
     ),
-    Metric(
+    MetricSupport(
         "energy", "impossible", "Energy needs the power of the GPUs, which no metric of a container gives."
     ),
-    Metric(
+    MetricSupport(
         "group or recurrence",
         "impossible",
         "groupId is a user or a group, and the publisher does not say which; it is listed as the user.",
     ),
-    Metric(
+    MetricSupport(
         "machine placement",
         "impossible",
         (
@@ -505,14 +471,18 @@ METRICS = (
             " the container of a request."
         ),
     ),
-    Metric("GPU sharing", "impossible", "No table says which values of container_ip use the same GPU."),
-    Metric(
+    MetricSupport(
+        "GPU sharing", "impossible", "No table says which values of container_ip use the same GPU."
+    ),
+    MetricSupport(
         "fragmentation",
         "impossible",
         "Neither the machines of containers nor their GPUs are listed; only container_ip is known.",
     ),
-    Metric("deadline", "impossible", "A request has exec_time_seconds, and no time by which it must end."),
-    Metric(
+    MetricSupport(
+        "deadline", "impossible", "A request has exec_time_seconds, and no time by which it must end."
+    ),
+    MetricSupport(
         "time to accuracy",
         "impossible",
         "Requests of lora_request_trace generate images: nothing is trained.",

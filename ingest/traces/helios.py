@@ -19,7 +19,7 @@ Pitfalls:
 - The GPUs of a VC change from day to day; `total` is their sum, not a VC.
 """
 
-from tracehouse.ingest.declare.metadata import Caveat, Clock, Metric, Quantity
+from tracehouse.ingest.declare.metadata import Caveat, Clock, MetricSupport, Quantity
 from tracehouse.ingest.declare.sample_distributions import Arrivals, LogNormal, Names
 from tracehouse.ingest.declare.trace import Column, Rule, Table, Trace, Wide
 
@@ -328,59 +328,59 @@ GPU_COUNT = Table(
 )
 
 METRICS = (
-    Metric("submission", "exact", "Local time; the time zone is assumed.", "helios.standard_job"),
-    Metric("wait", "exact", "Time from submission to start.", "helios.wait_by_vc"),
-    Metric("run", "exact", "Time from start to end.", "helios.run_by_vc"),
-    Metric("requested GPUs", "exact", "Whole GPUs; 0 for a CPU job.", "helios.standard_job"),
-    Metric(
-        "final state",
-        "exact",
-        "Every job has a state; which states count as failures needs a rule.",
-        "helios.states",
+    MetricSupport("submission", "exact", "Local time; the time zone is assumed."),
+    MetricSupport("wait", "exact", "Time from submission to start."),
+    MetricSupport("run", "exact", "Time from start to end."),
+    MetricSupport("requested GPUs", "exact", "Whole GPUs; 0 for a CPU job."),
+    MetricSupport(
+        "final state", "exact", "Every job has a state; which states count as failures needs a rule."
     ),
-    Metric("user", "exact", "Every job has a hashed user.", "helios.user_concentration"),
-    Metric("hour of day", "exact", "Times are local times.", "unified.hour_profile"),
-    Metric(
-        "calendar date",
-        "approximate",
-        "Local dates are exact; instants assume China's time zone.",
-        "helios.load_by_day",
+    MetricSupport("user", "exact", "Every job has a hashed user."),
+    MetricSupport("hour of day", "exact", "Times are local times."),
+    MetricSupport(
+        "calendar date", "approximate", "Local dates are exact; instants assume China's time zone."
     ),
-    Metric(
+    MetricSupport(
         "allocated GPUs", "impossible", "gpu_num is the request; the number of GPUs held is not recorded."
     ),
-    Metric(
+    MetricSupport(
         "GPU utilisation",
         "impossible",
         "The job log and gpu_count come from the scheduler; no GPU was measured.",
     ),
-    Metric("CPU utilisation", "impossible", "cpu_num is a request; the use of processors was not measured."),
-    Metric("memory use", "impossible", "No column is about memory, not even a request."),
-    Metric("power", "impossible", "Neither GPUs nor servers have a sensor in the job log or in gpu_count."),
-    Metric("energy", "impossible", "gpu_num times duration is GPU time; the power is unknown."),
-    Metric(
+    MetricSupport(
+        "CPU utilisation", "impossible", "cpu_num is a request; the use of processors was not measured."
+    ),
+    MetricSupport("memory use", "impossible", "No column is about memory, not even a request."),
+    MetricSupport(
+        "power", "impossible", "Neither GPUs nor servers have a sensor in the job log or in gpu_count."
+    ),
+    MetricSupport("energy", "impossible", "gpu_num times duration is GPU time; the power is unknown."),
+    MetricSupport(
         "group or recurrence",
         "impossible",
         "vc is the virtual cluster of a job, and job_id is unique: no column shows that a job recurs.",
     ),
-    Metric(
+    MetricSupport(
         "workload", "impossible", "The job log has the resources and times of a job, not its name or command."
     ),
-    Metric("machine placement", "impossible", "node_num is the number of nodes; no column names them."),
-    Metric(
+    MetricSupport(
+        "machine placement", "impossible", "node_num is the number of nodes; no column names them."
+    ),
+    MetricSupport(
         "GPU sharing",
         "impossible",
         "gpu_num counts whole GPUs, gpus are those of a virtual cluster, and no column names a job's GPUs.",
     ),
-    Metric(
+    MetricSupport(
         "fragmentation", "impossible", "Fragmentation needs the nodes of each job; only node_num is recorded."
     ),
-    Metric(
+    MetricSupport(
         "deadline",
         "impossible",
         "Jobs past their time limit have the state TIMEOUT; the limit is not recorded.",
     ),
-    Metric("time to accuracy", "impossible", "The state of a job is all that is known of its result."),
+    MetricSupport("time to accuracy", "impossible", "The state of a job is all that is known of its result."),
 )
 
 QUANTITIES = (

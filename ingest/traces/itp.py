@@ -20,7 +20,7 @@ Pitfalls:
 - The last line of each CSV has no newline, so a CSV that is truncated inside its last line looks complete.
 """
 
-from tracehouse.ingest.declare.metadata import Caveat, Clock, Metric, PublishedFile, Quantity
+from tracehouse.ingest.declare.metadata import Caveat, Clock, MetricSupport, PublishedFile, Quantity
 from tracehouse.ingest.declare.sample_distributions import Arrivals, LogNormal, Names
 from tracehouse.ingest.declare.trace import Column, Rule, Table, Trace
 
@@ -458,58 +458,55 @@ ELASTICFLOW_JOB = Table(
 CAVEATS = (GPU_HOURS_ARE_CONCENTRATED,)
 
 METRICS = (
-    Metric(
-        "submission",
-        "exact",
-        "Seconds from the start of the collection, which all clusters share.",
-        "itp.job",
+    MetricSupport(
+        "submission", "exact", "Seconds from the start of the collection, which all clusters share."
     ),
-    Metric("wait", "impossible", "The trace has no start times."),
-    Metric("run", "exact", "The duration; jobs under 600 s appear to have been removed.", "itp.job"),
-    Metric("requested GPUs", "approximate", "The README says requested or used, but not which.", "itp.job"),
-    Metric(
-        "allocated GPUs", "approximate", "The README says requested or used, but not which.", "unified.jobs"
+    MetricSupport("wait", "impossible", "The trace has no start times."),
+    MetricSupport("run", "exact", "The duration; jobs under 600 s appear to have been removed."),
+    MetricSupport("requested GPUs", "approximate", "The README says requested or used, but not which."),
+    MetricSupport("allocated GPUs", "approximate", "The README says requested or used, but not which."),
+    MetricSupport(
+        "GPU utilisation", "impossible", "num_gpu is a number of GPUs; their use was not measured."
     ),
-    Metric("GPU utilisation", "impossible", "num_gpu is a number of GPUs; their use was not measured."),
-    Metric("CPU utilisation", "impossible", "No column is about processors."),
-    Metric("memory use", "impossible", "No column is about memory, and batch_size is drawn at random."),
-    Metric("power", "impossible", "Nothing was measured on the machines, and no column is a power."),
-    Metric("energy", "impossible", "num_gpu times duration is GPU time; the power is unknown."),
-    Metric("final state", "impossible", "duration does not say how a job ended."),
-    Metric("user", "impossible", "job_id identifies a job; its user is not recorded."),
-    Metric("group or recurrence", "impossible", "No group and no recurring name is recorded."),
-    Metric(
+    MetricSupport("CPU utilisation", "impossible", "No column is about processors."),
+    MetricSupport(
+        "memory use", "impossible", "No column is about memory, and batch_size is drawn at random."
+    ),
+    MetricSupport("power", "impossible", "Nothing was measured on the machines, and no column is a power."),
+    MetricSupport("energy", "impossible", "num_gpu times duration is GPU time; the power is unknown."),
+    MetricSupport("final state", "impossible", "duration does not say how a job ended."),
+    MetricSupport("user", "impossible", "job_id identifies a job; its user is not recorded."),
+    MetricSupport("group or recurrence", "impossible", "No group and no recurring name is recorded."),
+    MetricSupport(
         "workload",
         "impossible",
         "model_name, batch_size and num_iteration are drawn at random and do not describe the job.",
     ),
-    Metric("machine placement", "impossible", "Only the cluster is recorded, no machine."),
-    Metric("GPU sharing", "impossible", "Jobs use whole GPUs, and no device is recorded."),
-    Metric("fragmentation", "impossible", "Neither nodes nor placements are recorded."),
-    Metric(
+    MetricSupport("machine placement", "impossible", "Only the cluster is recorded, no machine."),
+    MetricSupport("GPU sharing", "impossible", "Jobs use whole GPUs, and no device is recorded."),
+    MetricSupport("fragmentation", "impossible", "Neither nodes nor placements are recorded."),
+    MetricSupport(
         "deadline",
         "approximate",
         (
             "Deadlines are random multiples of the duration: suitable to replay the publisher's"
             " experiments, but not set by users."
         ),
-        "itp.deadline_tightness",
     ),
-    Metric(
+    MetricSupport(
         "time to accuracy",
         "impossible",
         "num_iteration is drawn at random, and the result of a training is not recorded.",
     ),
-    Metric(
+    MetricSupport(
         "hour of day",
         "impossible",
         "The hour at which the collection starts, when submission_time is 0, is not published.",
     ),
-    Metric(
+    MetricSupport(
         "calendar date",
         "approximate",
         "The collection starts on 2021-03-04 at an unpublished hour, so a date may be off by a day.",
-        "itp.arrivals_by_week",
     ),
 )
 

@@ -22,7 +22,7 @@ Pitfalls:
 - ``NA`` means that a GPU or a server was offline.
 """
 
-from tracehouse.ingest.declare.metadata import Caveat, Clock, Metric, PublishedFile, Quantity
+from tracehouse.ingest.declare.metadata import Caveat, Clock, MetricSupport, PublishedFile, Quantity
 from tracehouse.ingest.declare.sample_distributions import Arrivals, Names
 from tracehouse.ingest.declare.trace import Column, JsonList, Reference, Rule, Table, Trace
 
@@ -452,91 +452,74 @@ MEM_UTIL = Table(
 CAVEATS = (HOUR_COMES_TWICE,)
 
 METRICS = (
-    Metric(
-        "submission", "exact", "Times of the job log, whose time zone is not documented.", "philly.job_run"
+    MetricSupport("submission", "exact", "Times of the job log, whose time zone is not documented."),
+    MetricSupport(
+        "wait", "exact", "Time from submission to the start of the first attempt, if the start was logged."
     ),
-    Metric(
-        "wait",
-        "exact",
-        "Time from submission to the start of the first attempt, if the start was logged.",
-        "philly.wait_by_size",
+    MetricSupport(
+        "run", "exact", "Time from the start of the first attempt to the end of the last, retries included."
     ),
-    Metric(
-        "run",
-        "exact",
-        "Time from the start of the first attempt to the end of the last, retries included.",
-        "philly.run_by_status",
-    ),
-    Metric(
-        "requested GPUs",
-        "approximate",
-        "GPUs of the first attempt; requests are not published.",
-        "philly.job_run",
-    ),
-    Metric("allocated GPUs", "exact", "GPUs of each attempt, by machine and number.", "philly.attempt_run"),
-    Metric(
+    MetricSupport("requested GPUs", "approximate", "GPUs of the first attempt; requests are not published."),
+    MetricSupport("allocated GPUs", "exact", "GPUs of each attempt, by machine and number."),
+    MetricSupport(
         "GPU utilisation",
         "exact",
         "One value per GPU and minute; for jobs only if both clocks are assumed to be the same.",
-        "philly.utilization_hourly",
     ),
-    Metric("CPU utilisation", "exact", "One value per machine and minute.", "philly.utilization_hourly"),
-    Metric(
+    MetricSupport("CPU utilisation", "exact", "One value per machine and minute."),
+    MetricSupport(
         "memory use",
         "approximate",
         "Main memory of machines as a share, because its unit is not documented; no GPU memory.",
-        "philly.utilization_hourly",
     ),
-    Metric("final state", "exact", "Pass, Killed or Failed, as published.", "philly.statuses"),
-    Metric("user", "exact", "Every job has a hashed user.", "philly.job_run"),
-    Metric("machine placement", "exact", "Machines of each attempt.", "philly.locality"),
-    Metric(
+    MetricSupport("final state", "exact", "Pass, Killed or Failed, as published."),
+    MetricSupport("user", "exact", "Every job has a hashed user."),
+    MetricSupport("machine placement", "exact", "Machines of each attempt."),
+    MetricSupport(
         "calendar date",
         "approximate",
         "Exact for utilisation; to a day for jobs, whose time zone is not documented.",
-        "philly.load_by_day",
     ),
-    Metric(
+    MetricSupport(
         "GPU sharing",
         "approximate",
         (
             "Overlapping allocations of one GPU; whether the attempts shared it or the log is"
             " wrong is not documented."
         ),
-        "philly.doubly_allocated_gpus",
     ),
-    Metric(
+    MetricSupport(
         "fragmentation",
         "approximate",
         (
             "Free GPUs per machine from the job log; attempts without a start or an end are"
             " missing, and when machines were offline is not recorded."
         ),
-        "philly.fragmentation",
     ),
-    Metric(
+    MetricSupport(
         "power", "impossible", "gpu_util, cpu_util and mem_util are the only measurements; none is a power."
     ),
-    Metric("energy", "impossible", "Energy needs the power of the GPUs, which gpu_util does not give."),
-    Metric(
+    MetricSupport(
+        "energy", "impossible", "Energy needs the power of the GPUs, which gpu_util does not give."
+    ),
+    MetricSupport(
         "group or recurrence",
         "impossible",
         "vc is the virtual cluster of a job, and jobid is unique: no column shows that a job recurs.",
     ),
-    Metric(
+    MetricSupport(
         "workload", "impossible", "The job log has the status, vc, user and times of a job, not what it runs."
     ),
-    Metric(
+    MetricSupport(
         "deadline",
         "impossible",
         "submitted_time, start_time and end_time are times at which something happened; none was due.",
     ),
-    Metric("time to accuracy", "impossible", "The status of a job is all that is known of its result."),
-    Metric(
-        "hour of day",
-        "approximate",
-        "Hour of the job log's clock, whose time zone is not documented.",
-        "philly.arrivals_by_hour",
+    MetricSupport(
+        "time to accuracy", "impossible", "The status of a job is all that is known of its result."
+    ),
+    MetricSupport(
+        "hour of day", "approximate", "Hour of the job log's clock, whose time zone is not documented."
     ),
 )
 

@@ -18,7 +18,7 @@ Pitfalls:
 - Jobs that were running when the trace began or ended appear to be cut off there.
 """
 
-from tracehouse.ingest.declare.metadata import Caveat, Clock, Metric, PublishedFile, Quantity
+from tracehouse.ingest.declare.metadata import Caveat, Clock, MetricSupport, PublishedFile, Quantity
 from tracehouse.ingest.declare.sample_distributions import Arrivals, LogNormal
 from tracehouse.ingest.declare.trace import Column, Reference, Table, Trace
 
@@ -229,48 +229,50 @@ JOB = Table(
 )
 
 METRICS = (
-    Metric(
+    MetricSupport(
         "submission",
         "exact",
         "Seconds from the first submission; jobs that ran before the trace appear to be submitted at 0.",
-        "spot.job_demand",
     ),
-    Metric(
+    MetricSupport(
         "run",
         "approximate",
         "How long a job took, cut off at the ends of the trace; preemptions are not recorded.",
-        "spot.job_demand",
     ),
-    Metric("requested GPUs", "exact", "GPUs of a worker times the number of workers.", "spot.size_cdf"),
-    Metric("group or recurrence", "exact", "The organisation that pays for the job.", "spot.job_demand"),
-    Metric("wait", "impossible", "submit_time and duration are recorded; the start of a job is not."),
-    Metric(
+    MetricSupport("requested GPUs", "exact", "GPUs of a worker times the number of workers."),
+    MetricSupport("group or recurrence", "exact", "The organisation that pays for the job."),
+    MetricSupport("wait", "impossible", "submit_time and duration are recorded; the start of a job is not."),
+    MetricSupport(
         "allocated GPUs",
         "impossible",
         "gpu_request times worker_num is the request; the number of GPUs held is not recorded.",
     ),
-    Metric(
+    MetricSupport(
         "GPU utilisation",
         "impossible",
         "gpu_capacity_num is the number of GPUs of a node; their use was not measured.",
     ),
-    Metric(
+    MetricSupport(
         "CPU utilisation",
         "impossible",
         "cpu_num and cpu_request are capacity and request; the use of processors was not measured.",
     ),
-    Metric("memory use", "impossible", "Neither jobs nor nodes have a column about memory."),
-    Metric("power", "impossible", "gpu_model names the type of GPU; its power was not measured."),
-    Metric(
+    MetricSupport("memory use", "impossible", "Neither jobs nor nodes have a column about memory."),
+    MetricSupport("power", "impossible", "gpu_model names the type of GPU; its power was not measured."),
+    MetricSupport(
         "energy", "impossible", "duration, gpu_request and worker_num give GPU time; the power is unknown."
     ),
-    Metric(
+    MetricSupport(
         "final state", "impossible", "duration does not say whether a job completed, failed or was preempted."
     ),
-    Metric("user", "impossible", "organization pays for the job; the user of the job is not recorded."),
-    Metric("workload", "impossible", "job_type is the priority, HP or Spot, not what a job runs."),
-    Metric("machine placement", "impossible", "node_name is in the node list only; no job names its nodes."),
-    Metric(
+    MetricSupport(
+        "user", "impossible", "organization pays for the job; the user of the job is not recorded."
+    ),
+    MetricSupport("workload", "impossible", "job_type is the priority, HP or Spot, not what a job runs."),
+    MetricSupport(
+        "machine placement", "impossible", "node_name is in the node list only; no job names its nodes."
+    ),
+    MetricSupport(
         "GPU sharing",
         "impossible",
         (
@@ -278,21 +280,21 @@ METRICS = (
             " gpu_request is the request of a worker."
         ),
     ),
-    Metric(
+    MetricSupport(
         "fragmentation",
         "impossible",
         "Fragmentation needs the jobs of each node_name; no job names its nodes.",
     ),
-    Metric("deadline", "impossible", "job_type is a priority, without a time to meet."),
-    Metric(
+    MetricSupport("deadline", "impossible", "job_type is a priority, without a time to meet."),
+    MetricSupport(
         "time to accuracy",
         "impossible",
         "Jobs have requests and times; the result of a training is not recorded.",
     ),
-    Metric(
+    MetricSupport(
         "hour of day", "impossible", "submit_time counts from the first submission, at an unpublished hour."
     ),
-    Metric("calendar date", "impossible", "The date of the first submit_time is not published."),
+    MetricSupport("calendar date", "impossible", "The date of the first submit_time is not published."),
 )
 
 QUANTITIES = (

@@ -24,7 +24,7 @@ Pitfalls:
 - The highest power limit differs by GPU, and average power may exceed the limit.
 """
 
-from tracehouse.ingest.declare.metadata import Caveat, Clock, Metric, PublishedFile, Quantity
+from tracehouse.ingest.declare.metadata import Caveat, Clock, MetricSupport, PublishedFile, Quantity
 from tracehouse.ingest.declare.sample_distributions import Arrivals, LogNormal, Names
 from tracehouse.ingest.declare.trace import Column, Reference, Rule, Table, Trace
 
@@ -520,7 +520,7 @@ ALIBABA_GROUP = Table(
 CAVEATS = (V100_ADAM_ROWS, DEFAULT_BATCH_IS_CAPPED)
 
 METRICS = (
-    Metric(
+    MetricSupport(
         "submission",
         "impossible",
         (
@@ -528,7 +528,7 @@ METRICS = (
             " of PAI's jobs, for a replay."
         ),
     ),
-    Metric(
+    MetricSupport(
         "wait",
         "impossible",
         (
@@ -536,76 +536,66 @@ METRICS = (
             " of a PAI job, for a replay."
         ),
     ),
-    Metric(
+    MetricSupport(
         "run",
         "approximate",
         "Training time to the target: epochs from one file times seconds per epoch from another.",
-        "zeus.energy_to_accuracy",
     ),
-    Metric("requested GPUs", "impossible", "The files name the GPU model but not the number of GPUs."),
-    Metric(
+    MetricSupport("requested GPUs", "impossible", "The files name the GPU model but not the number of GPUs."),
+    MetricSupport(
         "allocated GPUs", "impossible", "gpu is the model; how many GPUs a training held is not recorded."
     ),
-    Metric(
+    MetricSupport(
         "GPU utilisation",
         "impossible",
         "time_per_epoch and average_power were measured; the use of the GPU was not.",
     ),
-    Metric(
+    MetricSupport(
         "CPU utilisation",
         "impossible",
         "time_per_epoch and average_power were measured; the processors of the host were not.",
     ),
-    Metric("memory use", "impossible", "time_per_epoch and average_power were measured; memory was not."),
-    Metric(
-        "power",
-        "exact",
-        "Mean over an epoch, for each batch size and power limit.",
-        "zeus.energy_to_accuracy",
+    MetricSupport(
+        "memory use", "impossible", "time_per_epoch and average_power were measured; memory was not."
     ),
-    Metric(
+    MetricSupport("power", "exact", "Mean over an epoch, for each batch size and power limit."),
+    MetricSupport(
         "energy",
         "approximate",
         (
             "Time to accuracy times mean power, as the publisher computes it; no complete training"
             " was measured."
         ),
-        "zeus.energy_to_accuracy",
     ),
-    Metric(
-        "final state",
-        "approximate",
-        "The closest available state is whether a run reached its target.",
-        "zeus.train_coverage",
+    MetricSupport(
+        "final state", "approximate", "The closest available state is whether a run reached its target."
     ),
-    Metric("user", "impossible", "The trainings are benchmarks of the publisher and have no users."),
-    Metric(
+    MetricSupport("user", "impossible", "The trainings are benchmarks of the publisher and have no users."),
+    MetricSupport(
         "group or recurrence",
         "approximate",
         (
             "Trainings have no group; alibaba_group has some of PAI's groups, mapped to data sets"
             " for a replay."
         ),
-        "zeus.group_match",
     ),
-    Metric(
-        "workload", "exact", "Data set, network and optimizer of each training.", "zeus.energy_to_accuracy"
-    ),
-    Metric("machine placement", "impossible", "Only the GPU model is known."),
-    Metric("GPU sharing", "impossible", "No sharing is recorded."),
-    Metric("fragmentation", "impossible", "The trace has no cluster."),
-    Metric("deadline", "impossible", "target_metric is a quality to reach, not a time."),
-    Metric(
+    MetricSupport("workload", "exact", "Data set, network and optimizer of each training."),
+    MetricSupport("machine placement", "impossible", "Only the GPU model is known."),
+    MetricSupport("GPU sharing", "impossible", "No sharing is recorded."),
+    MetricSupport("fragmentation", "impossible", "The trace has no cluster."),
+    MetricSupport("deadline", "impossible", "target_metric is a quality to reach, not a time."),
+    MetricSupport(
         "time to accuracy",
         "approximate",
         (
             "Mean epochs to the target over the runs, times seconds per epoch, as the publisher"
             " computes it; no complete training was measured."
         ),
-        "zeus.energy_to_accuracy",
     ),
-    Metric("hour of day", "impossible", "time_per_epoch is a duration: the trainings have no time of day."),
-    Metric(
+    MetricSupport(
+        "hour of day", "impossible", "time_per_epoch is a duration: the trainings have no time of day."
+    ),
+    MetricSupport(
         "calendar date",
         "impossible",
         "The trainings have no date; start_time in alibaba_group is that of a PAI job.",

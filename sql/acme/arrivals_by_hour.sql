@@ -1,4 +1,5 @@
 -- Job arrivals by hour of the week (Acme GPU jobs)
+-- answers: hour of day
 -- caveat: acme.paper_counts_more_jobs
 -- resolves_caveat: acme.cpu_jobs_included
 -- chart: heat x=hour_of_day y=weekday color=jobs

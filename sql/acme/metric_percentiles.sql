@@ -1,4 +1,5 @@
 -- Percentiles of a telemetry metric (Acme telemetry)
+-- answers: CPU utilisation
 -- caveat: acme.medians_differ_from_paper
 -- chart: step x=value y=percentile color=cluster with=every_value xname={on_metric} yname=samples_pct
 create or replace macro acme.metric_percentiles(

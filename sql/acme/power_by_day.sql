@@ -1,4 +1,5 @@
 -- GPU energy and mean power per day (Acme GPUs)
+-- answers: energy
 -- chart: line x=day y=mean_power_w color=cluster yname=mean_power_of_a_GPU_w title=Mean power of a GPU per day (Acme GPUs)
 create or replace macro acme.power_by_day() as table
 with clock as (

@@ -1,4 +1,5 @@
 -- Jobs and GPU-hours by final status (Acme jobs)
+-- answers: final state
 -- caveat: acme.failure_needs_a_rule
 -- caveat: acme.paper_counts_more_jobs
 -- caveat: acme.states_beyond_readme

@@ -1,4 +1,5 @@
 -- Jobs and GPU-hours by workload type (Acme GPU jobs)
+-- answers: workload
 -- caveat: acme.figure_differs_from_paper
 -- caveat: acme.paper_counts_more_jobs
 -- caveat: acme.types_differ_by_cluster

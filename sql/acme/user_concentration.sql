@@ -1,4 +1,5 @@
 -- GPU-hour share of the heaviest users (Acme GPU jobs)
+-- answers: user
 -- caveat: acme.paper_counts_more_jobs
 -- resolves_caveat: acme.cpu_jobs_included
 -- chart: lorenz x=heaviest_pct y=top_gpu_h_pct color=cluster with=every_pct yname=GPU-hours_of_these_users_pct xname=heaviest_users_pct

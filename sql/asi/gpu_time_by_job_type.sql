@@ -1,4 +1,5 @@
 -- GPU time by kind of job (ASI GPU pods)
+-- answers: workload
 -- chart: bar x=job_type y=held_gpu_h_pct color=priority
 -- column: priority: HP or LP, or all priorities together
 -- column: held_gpu_h: GPU time held by pods of the priority and kind

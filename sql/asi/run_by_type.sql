@@ -1,4 +1,5 @@
 -- Run times by kind of job or model (ASI spans)
+-- answers: run
 -- chart: box x=class y=run_s:log xname={per}
 -- column: class: Kind of job or of model
 -- column: spans: Execution spans

@@ -1,4 +1,5 @@
 -- Allocation and use over time (ASI GPU pods)
+-- answers: allocated GPUs
 -- resolves_caveat: asi.switches_are_uneven
 -- chart: line x=hour y=allocated_pct facet=class rule=used_pct
 -- column: day: Day since the start of the trace

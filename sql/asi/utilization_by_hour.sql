@@ -1,4 +1,5 @@
 -- GPU utilisation by hour and kind of job (ASI HP pods)
+-- answers: GPU utilisation, hour of day
 -- resolves_caveat: asi.pods_without_gpu
 -- chart: line x=hour y=mean_gpu_pct color=job_type yname=mean_gpu_utilisation_pct note=HP: high priority.
 -- column: day: Day since the start of the trace

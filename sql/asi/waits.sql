@@ -1,4 +1,5 @@
 -- Queueing delay of at most a day by size (ASI GPU pods)
+-- answers: wait
 -- resolves_caveat: asi.pods_without_gpu
 -- chart: box x=gpu_band y=wait_s:log facet=priority xname=requested_gpus note=HP: high priority. LP: low priority.
 -- column: gpu_band: Band of the GPUs that a pod requests, or all sizes together

@@ -1,4 +1,5 @@
 -- Spread over switches and clusters by size (ASI workloads)
+-- answers: machine placement
 -- chart: stack x=gpu_band y=workloads_pct color=spread count=workloads xname=requested_gpus
 -- column: gpu_band: Band of the GPUs that a workload requests in its peak hour
 -- column: spread: What the GPU pods of the workload share in that hour

@@ -1,4 +1,5 @@
 -- GPUs held per hour by service (DLRM GPU instances)
+-- answers: requested GPUs
 -- chart: line x=hour_start_s y=held_gpus facet=service
 -- column: service: Service, or others: those that hold fewer GPU-hours in the trace
 -- column: services: Services that the row counts

@@ -1,4 +1,5 @@
 -- Queueing delay by role (DLRM instances)
+-- answers: wait
 -- chart: box x=role y=wait_s:log note=CN: on CPU nodes. HN: on GPU nodes.
 -- column: instances: Instances created in the trace
 create or replace macro dlrm.waits(

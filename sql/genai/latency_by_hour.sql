@@ -1,4 +1,5 @@
 -- Latency of a stage by hour of day (GenAI containers)
+-- answers: hour of day
 -- resolves_caveat: genai.inference_longer_than_end_to_end
 -- resolves_caveat: genai.part_longer_than_pipeline
 -- chart: line x=hour_of_day y=median_ms count=minutes yname=median_latency_ms title=Median latency of a stage by hour of day (GenAI containers)

@@ -1,4 +1,5 @@
 -- Latency by serving stage (GenAI containers)
+-- answers: wait
 -- chart: bar x=stage y=median_ms yname=median_latency_ms title=Median latency by serving stage (GenAI containers)
 create or replace macro genai.latency_by_stage() as table
 select

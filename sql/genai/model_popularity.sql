@@ -1,4 +1,5 @@
 -- Popularity of base models and LoRA adapters (GenAI requests)
+-- answers: workload
 -- resolves_caveat: genai.requests_in_both_files
 -- resolves_caveat: genai.requests_name_no_container
 -- chart: line x=rank:log y=cumulative_pct xname=most_requested_models yname=requests_of_these_models_pct

@@ -1,4 +1,5 @@
 -- Served and failed requests per day (GenAI requests)
+-- answers: submission, final state, user, calendar date
 -- resolves_caveat: genai.request_clock_is_shifted
 -- resolves_caveat: genai.requests_in_both_files
 -- resolves_caveat: genai.requests_name_no_container

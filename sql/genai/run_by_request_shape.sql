@@ -1,4 +1,5 @@
 -- Execution time by request shape (GenAI requests)
+-- answers: run
 -- resolves_caveat: genai.requests_in_both_files
 -- resolves_caveat: genai.requests_name_no_container
 -- chart: box x=shape_band y=run_s:log xname={by_shape} note=Successful requests. Prompts are in characters.

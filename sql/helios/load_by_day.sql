@@ -1,4 +1,5 @@
 -- Allocated GPUs and capacity per day (Helios GPU jobs)
+-- answers: calendar date
 -- resolves_caveat: helios.gpus_change_daily
 -- resolves_caveat: helios.most_jobs_have_no_gpu
 -- resolves_caveat: helios.total_is_a_column

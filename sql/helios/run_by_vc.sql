@@ -1,4 +1,5 @@
 -- Run time by virtual cluster (Helios GPU jobs)
+-- answers: run
 -- resolves_caveat: helios.most_jobs_have_no_gpu
 -- resolves_caveat: helios.vc_names_are_shared
 -- chart: box x=vc y=run_s:log note=Virtual clusters in the order of their mean run times.

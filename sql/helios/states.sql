@@ -1,4 +1,5 @@
 -- Jobs and GPU-hours by final status (Helios jobs)
+-- answers: final state
 -- resolves_caveat: helios.most_jobs_have_no_gpu
 -- chart: bar x=final_state y=gpu_h_pct title=Share of GPU-hours by final status (Helios jobs)
 -- column: jobs: Jobs of the selected clusters, or their GPU jobs with gpu_only

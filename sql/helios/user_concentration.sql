@@ -1,4 +1,5 @@
 -- GPU-hour share of the heaviest users (Helios GPU jobs)
+-- answers: user
 -- resolves_caveat: helios.most_jobs_have_no_gpu
 -- chart: lorenz x=heaviest_pct y=top_gpu_h_pct color=cluster with=every_pct yname=GPU-hours_of_these_users_pct xname=heaviest_users_pct
 -- column: users: Users with a GPU job

@@ -1,4 +1,5 @@
 -- Queueing delay by virtual cluster (Helios GPU jobs)
+-- answers: wait
 -- caveat: helios.gpus_change_daily
 -- resolves_caveat: helios.most_jobs_have_no_gpu
 -- resolves_caveat: helios.vc_names_are_shared

@@ -1,4 +1,5 @@
 -- Job arrivals per week (ITP jobs)
+-- answers: calendar date
 -- caveat: itp.clusters_start_ragged
 -- caveat: itp.last_week_is_partial
 -- resolves_caveat: itp.load_starts_empty

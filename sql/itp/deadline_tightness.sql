@@ -1,4 +1,5 @@
 -- Tightness of generated deadlines (ITP jobs)
+-- answers: deadline
 -- chart: bar x=tightness_from y=jobs xname=time_to_deadline_over_run_time,_at_least note=Deadlines are in whole seconds, so that a few jobs are just below 0.5.
 create or replace macro itp.deadline_tightness(
     -- width of a bin of tightness [0.001 to 100]

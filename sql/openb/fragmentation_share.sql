@@ -1,4 +1,5 @@
 -- GPU fragmentation of the empty cluster (openb GPUs)
+-- answers: fragmentation
 -- caveat: openb.classes_tie_at_the_cut
 -- caveat: openb.variants_are_resampled
 -- resolves_caveat: openb.node_lists_overlap

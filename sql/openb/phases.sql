@@ -1,4 +1,5 @@
 -- Pods, queueing delay and run time by phase (openb pods)
+-- answers: final state
 -- caveat: openb.running_outcome_unknown
 -- resolves_caveat: openb.count_gpu_pods
 -- chart: bar x=pod_phase y=pods title=Pods by last recorded phase (openb pods)

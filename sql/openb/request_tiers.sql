@@ -1,4 +1,5 @@
 -- Pods by tier of requested GPU share (openb GPU pods)
+-- answers: GPU sharing
 -- resolves_caveat: openb.count_gpu_pods
 -- chart: bar x=gpu_tier y=pods xname=requested_share_of_a_GPU,_in_thousandths
 -- column: pods: GPU pods of the tier

@@ -1,4 +1,5 @@
 -- Job arrivals by hour of the week (Philly jobs)
+-- answers: hour of day
 -- chart: heat x=hour_of_day y=weekday color=jobs
 -- column: hour_of_day: Hour of the job log's clock, whose time zone is not stated
 -- column: weekday: 1 for Monday to 7 for Sunday, on the job log's clock

@@ -1,4 +1,5 @@
 -- GPUs allocated to two attempts at once per day (Philly GPUs)
+-- answers: GPU sharing
 -- resolves_caveat: philly.gpus_are_those_used
 -- chart: line x=day y=double_gpu_h_pct yname=gpu_time_in_two_attempts_pct
 -- column: day: Day of the job log, whose time zone is not stated

@@ -1,4 +1,5 @@
 -- Free GPUs that no job on one machine can use (Philly GPUs)
+-- answers: fragmentation
 -- resolves_caveat: philly.gpus_are_those_used
 -- chart: line x=bin_start y=unusable_gpus rule=free_gpus xname=date note=Unusable: free GPUs that remain after jobs of {job_gpus} GPUs each fill the machines.
 -- column: bin_start: Start of the bin on the clock of the job log, whose time zone is not stated

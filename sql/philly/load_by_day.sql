@@ -1,4 +1,5 @@
 -- Allocated GPUs and capacity per day (Philly jobs)
+-- answers: calendar date
 -- chart: line x=day y=held_gpus rule=capacity_gpus
 -- column: day: Day of the job log, whose time zone is not stated
 -- column: jobs: Jobs submitted on the day

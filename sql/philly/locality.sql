@@ -1,4 +1,5 @@
 -- Locality and GPU utilisation by job size (Philly attempts)
+-- answers: machine placement
 -- chart: heat x=allocated_gpus y=machines color=attempts_pct title=Machines per attempt by allocated GPUs (Philly attempts) note=Colour: share of the attempts with this number of GPUs.
 -- column: machines: Machines on which an attempt is placed
 -- column: attempts_pct: Share of the attempts on this number of GPUs

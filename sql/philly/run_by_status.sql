@@ -1,4 +1,5 @@
 -- Run time by final status (Philly jobs)
+-- answers: run
 -- resolves_caveat: philly.log_has_no_zone
 -- chart: box x=published_status y=run_s:log
 -- column: jobs: Jobs of the status whose run time is known

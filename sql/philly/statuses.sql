@@ -1,4 +1,5 @@
 -- Jobs and GPU-hours by final status (Philly jobs)
+-- answers: final state
 -- chart: bar x=published_status y=gpu_h_pct title=Share of GPU-hours by final status (Philly jobs)
 create or replace macro philly.statuses() as table
 with statuses as (

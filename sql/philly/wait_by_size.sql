@@ -1,4 +1,5 @@
 -- Queueing delay by job size (Philly jobs)
+-- answers: wait
 -- chart: box x=gpu_band y=wait_s:log xname=requested_gpus
 -- column: jobs: Jobs of the band whose queueing delay is known
 create or replace macro philly.wait_by_size() as table

@@ -1,4 +1,5 @@
 -- Job size distribution and GPU-hours by size (spot jobs)
+-- answers: requested GPUs
 -- resolves_caveat: spot.demand_over_capacity
 -- chart: step x=at_most_gpus:log y=jobs_pct color=job_type with=every_value xname=requested_gpus title=Job size distribution by job type (spot jobs) note=HP: high priority.
 -- column: jobs: Jobs of the type that request at most this number of GPUs

@@ -1,4 +1,5 @@
 -- Job arrivals by hour of day (GPU jobs of all traces)
+-- answers: hour of day
 -- resolves_caveat: acme.cpu_jobs_included
 -- resolves_caveat: asi.pods_not_jobs
 -- resolves_caveat: helios.most_jobs_have_no_gpu

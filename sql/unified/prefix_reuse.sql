@@ -1,4 +1,5 @@
 -- Prefix reuse by workload (LLM requests of all traces)
+-- answers: prefix reuse
 -- resolves_caveat: azure_llm.sample_of_an_hour
 -- resolves_caveat: burstgpt.ramp_up
 -- resolves_caveat: genai.request_clock_is_shifted

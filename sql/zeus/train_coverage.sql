@@ -1,4 +1,5 @@
 -- Training runs and unreached targets (Zeus runs)
+-- answers: final state
 -- resolves_caveat: zeus.configurations_differ
 -- resolves_caveat: zeus.join_multiplies
 -- resolves_caveat: zeus.librispeech_default_differs

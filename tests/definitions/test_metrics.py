@@ -9,7 +9,7 @@ from counting import non_empty
 
 from tracehouse.definitions import metrics
 from tracehouse.definitions.view_files import view_files
-from tracehouse.ingest.declare.metadata import Metric
+from tracehouse.ingest.declare.metadata import MetricSupport
 from tracehouse.ingest.declare.trace import all_traces
 
 
@@ -44,7 +44,7 @@ def test_unified_jobs_have_values_for_possible_metrics_only(
 
 def test_reasons_are_specific() -> None:
     """Each reason occurs once: a sentence that fits several traces is too general."""
-    reasons = Counter(one.reason for _, one in metrics.all_metrics() if one.exactness == "impossible")
+    reasons = Counter(one.reason for _, one, _ in metrics.all_metrics([]) if not one.is_possible)
     del reasons[metrics.NOT_LISTED]
     assert len(reasons) > 90
     assert {reason: count for reason, count in reasons.items() if count > 1} == {}
@@ -58,7 +58,11 @@ def test_metrics_are_possible_if_something_computes_them(synthetic: duckdb.DuckD
         (trace, metric) for trace in sorted(all_traces()) for metric in (*metrics.METRICS, *added)
     ]
     views = {view.alias for view in view_files()}
-    for name in non_empty({metric.answered_by for _, metric in metrics.all_metrics() if metric.answered_by}):
+    rows = synthetic.execute(
+        "select answered_by, exactness = 'impossible' from catalog.metrics group by all"
+    ).fetchall()
+    assert all((name == "") == is_impossible for name, is_impossible in rows)
+    for name in non_empty({name for name, _ in rows if name}):
         synthetic.execute(f"from {name if name in views else f'{name}()'} limit 1").fetchall()
 
 
@@ -74,7 +78,7 @@ def test_metrics_follow_from_requests_unless_declared() -> None:
         "user": "approximate",
         "hour of day": "exact",
     }
-    own = Metric("user", "impossible", "Sessions are not users.")
+    own = MetricSupport("user", "impossible", "Sessions are not users.")
     assert metrics.supported_metrics(replace(burstgpt, metrics=(own,)))["user"] == own
     without = replace(burstgpt.requests, workload="", model="", session="", failed="", completed="")
     clock = replace(burstgpt.clock, local_offset_s=None) if burstgpt.clock else None

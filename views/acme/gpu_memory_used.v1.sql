@@ -1,6 +1,7 @@
 -- GPU memory in use, per sample and GPU (Acme).
 -- grain: one row per (cluster, node, gpu, time) that has a sample
 -- source: data/generate_utilization_pkl.ipynb of AcmeTrace: FB_USED over 80 * 1024
+-- answers: memory use
 -- caveat: acme.telemetry_covers_part: time
 -- caveat: acme.telemetry_units_by_convention: used_mib used_pct
 create or replace view acme.gpu_memory_used_v1 as

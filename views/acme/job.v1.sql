@@ -1,6 +1,7 @@
 -- Acme jobs, with wait, run and GPU time computed from timestamps and as published.
 -- grain: one row per (cluster, job_id)
 -- source: README of AcmeTrace, job trace: notes 1 to 4
+-- answers: submission, wait, run, requested GPUs, calendar date
 -- caveat: acme.cpu_jobs_included
 -- caveat: acme.failure_needs_a_rule: state outcome
 -- caveat: acme.kalos_duration_includes_queue: published_queue_s published_duration_s published_gpu_s published_gpu_h duration_rule

@@ -1,6 +1,7 @@
 -- Hourly mean power and energy of GPUs, over the time that samples cover (Acme).
 -- grain: one row per (cluster, hour) in which a GPU was listed
 -- source: README of AcmeTrace, Resource Utilization; POWER_USAGE of DCGM
+-- answers: power
 -- caveat: acme.telemetry_covers_part: hour covered_s energy_kwh
 -- caveat: acme.telemetry_units_by_convention: mean_power_w energy_kwh
 -- resolves_caveat: acme.job_zones_differ

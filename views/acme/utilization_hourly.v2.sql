@@ -1,6 +1,7 @@
 -- Hourly utilisation of GPUs, GPU memory and node processors (Acme).
 -- grain: one row per (cluster, metric, hour) in which a GPU or node was listed
 -- source: README of AcmeTrace, Resource Utilization; data/generate_utilization_pkl.ipynb for the units
+-- answers: GPU utilisation
 -- caveat: acme.dram_active_one_row
 -- caveat: acme.kalos_host_cpu_over_100: mean_pct max_pct
 -- caveat: acme.telemetry_covers_part: hour

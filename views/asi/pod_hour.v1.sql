@@ -1,6 +1,7 @@
 -- Pods on GPU servers by hour, with requests, GPU time held and utilisation (ASI).
 -- grain: one row per (day, hour_of_day, pod_id), except for a few repeated pods
 -- source: docs/schema.md and scripts of cluster-trace-gpu-v2026
+-- answers: requested GPUs, CPU utilisation, memory use
 -- caveat: asi.delays_below_a_day: wait_s ready_wait_s
 -- caveat: asi.negative_memory_use: memory_pct
 -- caveat: asi.pods_not_jobs: pod_id

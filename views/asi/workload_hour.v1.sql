@@ -1,6 +1,7 @@
 -- Workloads by hour, with the requests and the places of their GPU pods (ASI).
 -- grain: one row per (day, hour_of_day, workload_id)
 -- source: scripts of cluster-trace-gpu-v2026
+-- answers: group or recurrence
 -- caveat: asi.workloads_are_missing
 -- resolves_caveat: asi.pods_without_gpu
 -- materialize: parquet per partition

@@ -1,6 +1,7 @@
 -- DLRM instances as jobs in the standard format, clipped to the time that the trace covers.
 -- grain: one row per instance
 -- source: README of cluster-trace-gpu-v2025: no creation and no schedule is before the trace, no deletion after it
+-- answers: submission, run, group or recurrence, workload
 -- caveat: dlrm.services_not_jobs: submit_s observed_start_s run_s observed_run_s end_s
 -- caveat: dlrm.times_are_cut_off: run_s observed_run_s
 create or replace view dlrm.standard_job_v1 as

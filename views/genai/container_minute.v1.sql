@@ -1,6 +1,7 @@
 -- GPU and memory use of containers, per minute (GenAI).
 -- grain: one row per (container_id, time_s) in which any of them was measured
 -- source: README of cluster-trace-v2026-GenAI, 4; the scale of the clock: ingest/traces/genai.py
+-- answers: GPU utilisation, memory use
 -- caveat: genai.clock_is_scaled: time_s hour_of_day
 -- resolves_caveat: genai.rows_without_container
 create or replace view genai.container_minute_v1 as

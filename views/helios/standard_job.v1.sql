@@ -1,6 +1,7 @@
 -- Helios jobs in the standard format.
 -- grain: one row per (cluster, job_id)
 -- source: README of HeliosData, cluster_log.csv
+-- answers: submission, requested GPUs
 -- caveat: helios.most_jobs_have_no_gpu
 -- caveat: helios.vc_names_are_shared: partition_name
 -- caveat: helios.zone_is_assumed: submit_time

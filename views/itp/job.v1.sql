@@ -1,6 +1,7 @@
 -- ITP jobs: run, GPUs, and how tight the generated deadline is.
 -- grain: one row per (cluster, job_id); the jobs of 195job, a selection from cluster02, are not repeated
 -- source: README of microsoft/elasticflow-traces; tightness as in its ElasticFlow simulation
+-- answers: submission, run, requested GPUs
 -- caveat: itp.clusters_differ_in_kind: requested_gpus
 -- caveat: itp.clusters_start_ragged: submit_s
 -- caveat: itp.deadline_synthetic: deadline_s slack_s tightness is_feasible_as_requested needed_speedup

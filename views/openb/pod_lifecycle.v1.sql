@@ -1,6 +1,7 @@
 -- openb pods: requests, tier of GPU sharing, wait and run.
 -- grain: one row per (variant, name)
 -- source: README of cluster-trace-gpu-v2023, pod lists
+-- answers: submission, wait, run, requested GPUs
 -- caveat: openb.count_gpu_pods: requested_gpu_milli requested_gpus
 -- caveat: openb.deletion_never_empty: run_s end_s
 -- caveat: openb.gpu_spec_only_in_gpuspec: gpu_spec

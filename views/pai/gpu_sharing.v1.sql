@@ -1,6 +1,7 @@
 -- Pairs of workers that ran on the same GPU at the same time (PAI).
 -- grain: one row per (worker_name, other_worker_name), in the order of their names
 -- source: README of cluster-trace-gpu-v2020, pai_sensor_table; the maintainer in alibaba/clusterdata issue 185
+-- answers: GPU sharing
 -- caveat: pai.failed_time_unknown: overlap_s
 -- caveat: pai.gpu_name_is_device: gpu_name
 -- caveat: pai.sensor_covers_two_fifths

@@ -1,6 +1,7 @@
 -- PAI jobs with their group tags: recurring group, requested GPU type and workload.
 -- grain: one row per job_name
 -- source: README of cluster-trace-gpu-v2020, pai_group_tag_table; group or user as in its utils.py
+-- answers: group or recurrence, workload
 -- caveat: pai.empty_start_is_waiting: submit_s
 -- caveat: pai.group_falls_back_to_user: group_id is_group_from_user
 -- caveat: pai.shifted_clock: submit_s

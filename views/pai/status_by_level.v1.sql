@@ -1,6 +1,7 @@
 -- Final statuses of jobs, tasks and instances (PAI).
 -- grain: one row per (level, status)
 -- source: README of cluster-trace-gpu-v2020, pai_job_table, pai_task_table and pai_instance_table: status
+-- answers: final state
 -- caveat: pai.job_means_task_elsewhere
 -- caveat: pai.status_mix_drifts: share_pct
 -- caveat: pai.terminated_is_success: status

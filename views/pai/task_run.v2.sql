@@ -1,6 +1,7 @@
 -- Run of each task over its instances, and whether all of them are in it (PAI).
 -- grain: one row per (job_name, task_name)
 -- source: utils.py of cluster-trace-gpu-v2020, get_dfia: over all rows of an instance, re-runs included; its README: only Terminated and Failed are final
+-- answers: run
 -- caveat: pai.empty_start_is_waiting: submit_s
 -- caveat: pai.failed_time_unknown: run_s observed_run_s instance_run_s held_s ended_instances is_run_whole wait_s first_start_s started_instances
 -- caveat: pai.gpu_counts_are_fractions: requested_gpus_per_instance

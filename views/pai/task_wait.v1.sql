@@ -1,6 +1,7 @@
 -- Wait of each task for its first instance (PAI).
 -- grain: one row per (job_name, task_name) that started and has an instance that started
 -- source: README of cluster-trace-gpu-v2020, pai_task_table and pai_instance_table
+-- answers: wait
 -- caveat: pai.empty_start_is_waiting
 -- caveat: pai.failed_time_unknown: wait_s
 -- caveat: pai.gpu_counts_are_fractions: requested_gpus_per_instance

@@ -1,6 +1,7 @@
 -- Jobs, tasks, instances and GPU-hours of each user, and the user's rank by instances (PAI).
 -- grain: one row per user of pai.job
 -- source: README of cluster-trace-gpu-v2020, pai_job_table: user; MLaaS in the Wild (NSDI 2022) ranks users so
+-- answers: user
 -- caveat: pai.failed_time_unknown: gpu_h
 -- caveat: pai.job_means_task_elsewhere: jobs failed_jobs
 -- caveat: pai.sentinel_zero_start: gpu_h

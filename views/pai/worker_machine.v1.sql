@@ -1,6 +1,7 @@
 -- CPU, GPU, load and network of the machine of each worker while it ran (PAI).
 -- grain: one row per worker_name that has machine metrics
 -- source: README of cluster-trace-gpu-v2020, pai_machine_metric and pai_machine_spec
+-- answers: machine placement
 -- caveat: pai.cpu_machines_in_spec: machine_gpus
 -- caveat: pai.gpu_use_over_100: machine_gpu_pct
 -- caveat: pai.machine_cpu_is_a_sum: machine_cpu_pct

@@ -1,6 +1,7 @@
 -- CPU, GPU, main memory and GPU memory that each worker planned and used (PAI).
 -- grain: one row per worker_name that has a sensor row
 -- source: README of cluster-trace-gpu-v2020, pai_sensor_table; margins as in its analysis notebook, after figure 6
+-- answers: GPU utilisation, CPU utilisation, memory use
 -- caveat: pai.cpu_use_over_request: requested_cpus used_cpus cpu_use_of_plan cpu_margin_of_capacity
 -- caveat: pai.gpu_counts_are_fractions: requested_gpus
 -- caveat: pai.gpu_memory_over_device: max_gpu_memory_gb

@@ -1,6 +1,7 @@
 -- Attempts to run a job: times, GPUs and machines (Philly).
 -- grain: one row per (job_id, attempt)
 -- source: README of msr-fiddle/philly-traces, cluster_job_log
+-- answers: allocated GPUs
 -- caveat: philly.attempts_lack_times: run_s held_gpu_s
 -- caveat: philly.log_has_no_zone: start_s end_s
 -- caveat: philly.no_end_means_running: end_s

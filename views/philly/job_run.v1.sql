@@ -1,6 +1,7 @@
 -- Philly jobs, their attempts combined as in the publisher's notebook.
 -- grain: one row per job
 -- source: README of msr-fiddle/philly-traces, and its notebook, Philly Trace Analysis.ipynb, for wait, run and GPUs
+-- answers: submission, requested GPUs, user
 -- caveat: philly.attempts_lack_times: wait_s run_s end_s held_gpu_s
 -- caveat: philly.gpus_are_those_used: allocated_gpus gpu_band
 -- caveat: philly.log_has_no_zone: submit_s end_s

@@ -1,6 +1,7 @@
 -- Hourly utilisation of GPUs, processors and memory, per machine (Philly).
 -- grain: one row per (machine_id, hour) for which a file of use has a line, if only of NA
 -- source: README of msr-fiddle/philly-traces; its notebook for the memory in use
+-- answers: GPU utilisation, CPU utilisation, memory use
 -- caveat: philly.lines_are_glued
 -- caveat: philly.use_is_averaged: mean_gpu_pct idle_gpu_pct
 -- resolves_caveat: philly.memory_unit_not_written

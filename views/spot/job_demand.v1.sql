@@ -1,6 +1,7 @@
 -- Jobs of the spot trace, with the requests of all their workers together.
 -- grain: one row per job
 -- source: README of cluster-trace-v2026-spot-gpu
+-- answers: submission, run, group or recurrence
 -- caveat: spot.demand_over_capacity: gpu_h
 -- caveat: spot.durations_are_cut_off: submit_s run_s gpu_h
 -- caveat: spot.models_are_hidden: gpu_model

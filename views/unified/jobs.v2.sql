@@ -1,6 +1,7 @@
 -- Jobs of all traces in the standard format (SWF), clipped to the time that each trace covers; NULL if not recorded.
 -- grain: one row per (trace, cluster, job_id): a PAI task, an ITP, Acme, Helios, Philly or spot job, an openb pod, a DLRM instance, an ASI pod with a GPU
 -- source: Standard Workload Format v2.2, and each publisher's README
+-- answers: allocated GPUs, submission, requested GPUs
 create or replace view unified.jobs_v2 as
 select
     trace,

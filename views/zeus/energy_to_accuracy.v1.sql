@@ -1,6 +1,7 @@
 -- Time and energy of each training configuration to a target accuracy (Zeus).
 -- grain: one row per (gpu, dataset, network, optimizer, batch_size, power_limit_w, target_metric)
 -- source: README of the Zeus traces and NSDI'23, section 2: epochs × time per epoch, times average power
+-- answers: run, power, energy, workload, time to accuracy
 -- caveat: zeus.configurations_differ
 -- caveat: zeus.default_batch_is_capped: batch_size
 -- caveat: zeus.fewer_than_four_runs

@@ -1,6 +1,7 @@
 -- Groups of recurring jobs that Zeus replays, matched with the groups of PAI.
 -- grain: one row per (group_id, dataset)
 -- source: README of the Zeus traces, Alibaba group trace: group, as in pai_group_tag_table
+-- answers: group or recurrence
 -- caveat: zeus.alibaba_groups_is_a_schedule
 -- caveat: pai.shifted_clock
 create or replace view zeus.group_match_v1 as

@@ -172,8 +172,9 @@ def _create_definitions(connection: duckdb.DuckDBPyConnection, invalid: Mapping[
     create_queries(connection, queries, described.caveats_by_object)
     catalog.fill_figures(connection, "published", figures.published())
     catalog.fill_figures(connection, "expected", figures.expected())
-    catalog.insert(connection, "metrics", [(trace, *astuple(one)) for trace, one in all_metrics()])
     unions = [*plain_names(views).values()]
+    metrics = [(trace, *astuple(one), by) for trace, one, by in all_metrics([*unions, *queries])]
+    catalog.insert(connection, "metrics", metrics)
     catalog.insert(connection, "not_recorded", [astuple(one) for one in find_not_recorded(unions)])
     catalog.insert(connection, "not_built", list(errors.items()))
 

@@ -1,6 +1,6 @@
 """What is known of Acme besides its tables: clock, caveats, metrics, files."""
 
-from tracehouse.ingest.declare.metadata import Caveat, Clock, Metric, PublishedFile, Quantity
+from tracehouse.ingest.declare.metadata import Caveat, Clock, MetricSupport, PublishedFile, Quantity
 
 SEREN_JOBS_CLOCK = Clock(
     "acme.seren_jobs",
@@ -485,84 +485,51 @@ CAVEATS = (
 )
 
 METRICS = (
-    Metric(
-        "submission", "exact", "Submissions are instants; the files write them with two offsets.", "acme.job"
+    MetricSupport("submission", "exact", "Submissions are instants; the files write them with two offsets."),
+    MetricSupport("wait", "exact", "Time from submission to start."),
+    MetricSupport(
+        "run", "exact", "Time from start to end; the published duration of Kalos includes the queue."
     ),
-    Metric("wait", "exact", "Time from submission to start.", "acme.job"),
-    Metric(
-        "run",
-        "exact",
-        "Time from start to end; the published duration of Kalos includes the queue.",
-        "acme.job",
-    ),
-    Metric("requested GPUs", "exact", "Whole GPUs.", "acme.job"),
-    Metric("allocated GPUs", "approximate", "Only requests of jobs that ended are known.", "unified.jobs"),
-    Metric(
+    MetricSupport("requested GPUs", "exact", "Whole GPUs."),
+    MetricSupport("allocated GPUs", "approximate", "Only requests of jobs that ended are known."),
+    MetricSupport(
         "GPU utilisation",
         "approximate",
         "Recorded for each GPU every 15 s, not for jobs: jobs do not name their nodes.",
-        "acme.utilization_hourly",
     ),
-    Metric(
-        "CPU utilisation",
-        "approximate",
-        "Recorded for each node every 15 s, not for jobs.",
-        "acme.metric_percentiles",
+    MetricSupport("CPU utilisation", "approximate", "Recorded for each node every 15 s, not for jobs."),
+    MetricSupport("memory use", "approximate", "Recorded for each GPU and node every 15 s, not for jobs."),
+    MetricSupport(
+        "power", "approximate", "Recorded for each GPU every 15 s and for Seren's servers, not for jobs."
     ),
-    Metric(
-        "memory use",
-        "approximate",
-        "Recorded for each GPU and node every 15 s, not for jobs.",
-        "acme.gpu_memory_used",
+    MetricSupport(
+        "energy", "approximate", "Power of all GPUs over the time that samples cover, not of jobs."
     ),
-    Metric(
-        "power",
-        "approximate",
-        "Recorded for each GPU every 15 s and for Seren's servers, not for jobs.",
-        "acme.power_hourly",
+    MetricSupport(
+        "final state", "exact", "Every job has a state; which states count as failures needs a rule."
     ),
-    Metric(
-        "energy",
-        "approximate",
-        "Power of all GPUs over the time that samples cover, not of jobs.",
-        "acme.power_by_day",
-    ),
-    Metric(
-        "final state",
-        "exact",
-        "Every job has a state; which states count as failures needs a rule.",
-        "acme.states",
-    ),
-    Metric("user", "exact", "Every job has a hashed user.", "acme.user_concentration"),
-    Metric(
+    MetricSupport("user", "exact", "Every job has a hashed user."),
+    MetricSupport(
         "group or recurrence",
         "impossible",
         "server_group is a group of servers; jobs have no group and no name that recurs.",
     ),
-    Metric(
-        "workload",
-        "exact",
-        "Every job has a type of work in the development of language models.",
-        "acme.type_shares",
-    ),
-    Metric(
+    MetricSupport("workload", "exact", "Every job has a type of work in the development of language models."),
+    MetricSupport(
         "machine placement", "impossible", "node_num is the number of nodes of a job; no column names them."
     ),
-    Metric("GPU sharing", "impossible", "Jobs use whole GPUs."),
-    Metric("fragmentation", "impossible", "The nodes of jobs are not recorded."),
-    Metric(
+    MetricSupport("GPU sharing", "impossible", "Jobs use whole GPUs."),
+    MetricSupport("fragmentation", "impossible", "The nodes of jobs are not recorded."),
+    MetricSupport(
         "deadline",
         "impossible",
         "Jobs past their time limit have the state TIMEOUT; their limit is not among the columns.",
     ),
-    Metric("time to accuracy", "impossible", "The state is the only result of a job in the job files."),
-    Metric(
-        "hour of day",
-        "exact",
-        "Submissions are instants; the clusters are in China (UTC+8).",
-        "acme.arrivals_by_hour",
+    MetricSupport(
+        "time to accuracy", "impossible", "The state is the only result of a job in the job files."
     ),
-    Metric("calendar date", "exact", "Submissions are instants.", "acme.job"),
+    MetricSupport("hour of day", "exact", "Submissions are instants; the clusters are in China (UTC+8)."),
+    MetricSupport("calendar date", "exact", "Submissions are instants."),
 )
 
 QUANTITIES = (

@@ -1,6 +1,6 @@
 """What is known of openb besides its tables: clock, caveats, metrics, files."""
 
-from tracehouse.ingest.declare.metadata import Caveat, Clock, Metric, PublishedFile, Quantity
+from tracehouse.ingest.declare.metadata import Caveat, Clock, MetricSupport, PublishedFile, Quantity
 
 FIRST_POD_CLOCK = Clock(
     "openb.first_pod",
@@ -381,56 +381,57 @@ CLASSES_TIE_AT_THE_CUT = Caveat(
 )
 
 METRICS = (
-    Metric("submission", "exact", "Seconds from the creation of the first pod.", "openb.pod_lifecycle"),
-    Metric(
-        "wait",
-        "exact",
-        "Time from creation to scheduling; NULL for pods that were deleted before.",
-        "openb.pod_lifecycle",
+    MetricSupport("submission", "exact", "Seconds from the creation of the first pod."),
+    MetricSupport(
+        "wait", "exact", "Time from creation to scheduling; NULL for pods that were deleted before."
     ),
-    Metric(
+    MetricSupport(
         "run",
         "exact",
         "Time from scheduling to deletion; 34 pods of the default list end where the trace ends.",
-        "openb.pod_lifecycle",
     ),
-    Metric("requested GPUs", "exact", "num_gpu * gpu_milli, in thousandths of a GPU.", "openb.pod_lifecycle"),
-    Metric(
+    MetricSupport("requested GPUs", "exact", "num_gpu * gpu_milli, in thousandths of a GPU."),
+    MetricSupport(
         "allocated GPUs", "impossible", "num_gpu and gpu_milli are requests; what a pod held is not recorded."
     ),
-    Metric("GPU utilisation", "impossible", "gpu_milli is a request; the use of GPUs was not measured."),
-    Metric(
+    MetricSupport(
+        "GPU utilisation", "impossible", "gpu_milli is a request; the use of GPUs was not measured."
+    ),
+    MetricSupport(
         "CPU utilisation", "impossible", "cpu_milli is a request; the use of processors was not measured."
     ),
-    Metric("memory use", "impossible", "memory_mib is a request; the use of memory was not measured."),
-    Metric("power", "impossible", "Nodes have a model and a number of GPUs, and no sensor."),
-    Metric("energy", "impossible", "num_gpu, gpu_milli and the times give GPU time; the power is unknown."),
-    Metric(
+    MetricSupport("memory use", "impossible", "memory_mib is a request; the use of memory was not measured."),
+    MetricSupport("power", "impossible", "Nodes have a model and a number of GPUs, and no sensor."),
+    MetricSupport(
+        "energy", "impossible", "num_gpu, gpu_milli and the times give GPU time; the power is unknown."
+    ),
+    MetricSupport(
         "final state",
         "approximate",
         "The last phase; pods deleted while Running neither succeeded nor failed.",
-        "openb.phases",
     ),
-    Metric("user", "impossible", "name numbers the pods; who runs them is not recorded."),
-    Metric("group or recurrence", "impossible", "No group is recorded; qos is a class of service."),
-    Metric("workload", "impossible", "Pods do not say what they run; qos is a class of service."),
-    Metric("machine placement", "impossible", "Pods do not name their nodes."),
-    Metric(
+    MetricSupport("user", "impossible", "name numbers the pods; who runs them is not recorded."),
+    MetricSupport("group or recurrence", "impossible", "No group is recorded; qos is a class of service."),
+    MetricSupport("workload", "impossible", "Pods do not say what they run; qos is a class of service."),
+    MetricSupport("machine placement", "impossible", "Pods do not name their nodes."),
+    MetricSupport(
         "GPU sharing",
         "approximate",
         "Requests say which pods may share a GPU; which pods did is not recorded.",
-        "openb.request_tiers",
     ),
-    Metric(
+    MetricSupport(
         "fragmentation",
         "approximate",
         "Only for the empty cluster or an assumed placement: the trace records none.",
-        "openb.fragmentation_share",
     ),
-    Metric("deadline", "impossible", "qos is a class of service, without a time to meet."),
-    Metric("time to accuracy", "impossible", "pod_phase says how a pod ended, not the result of a training."),
-    Metric("hour of day", "impossible", "creation_time counts from the first pod, at an unpublished hour."),
-    Metric("calendar date", "impossible", "The date of the first creation_time is not published."),
+    MetricSupport("deadline", "impossible", "qos is a class of service, without a time to meet."),
+    MetricSupport(
+        "time to accuracy", "impossible", "pod_phase says how a pod ended, not the result of a training."
+    ),
+    MetricSupport(
+        "hour of day", "impossible", "creation_time counts from the first pod, at an unpublished hour."
+    ),
+    MetricSupport("calendar date", "impossible", "The date of the first creation_time is not published."),
 )
 
 QUANTITIES = (

@@ -1,6 +1,6 @@
 """What is known of PAI besides its tables: clock, caveats, metrics, files."""
 
-from tracehouse.ingest.declare.metadata import Caveat, Clock, Metric, PublishedFile, Quantity
+from tracehouse.ingest.declare.metadata import Caveat, Clock, MetricSupport, PublishedFile, Quantity
 
 CLOCK = Clock(
     "pai.shifted",
@@ -611,103 +611,93 @@ CAVEATS = (
 )
 
 METRICS = (
-    Metric(
+    MetricSupport(
         "submission",
         "approximate",
         (
             "A task's start, its launch, is the closest available time; in all jobs that can be"
             " compared, it is also the job's start."
         ),
-        "unified.jobs",
     ),
-    Metric(
+    MetricSupport(
         "wait",
         "approximate",
         (
             "Time from a task's launch to the start of its first instance. The scheduling latency"
             " described in the README is always 0."
         ),
-        "pai.task_wait",
     ),
-    Metric(
+    MetricSupport(
         "run",
         "exact",
         (
             "Time from the start of the first instance to the end of the last; NULL for tasks that"
             " had not ended."
         ),
-        "pai.task_run",
     ),
-    Metric(
-        "requested GPUs",
-        "exact",
-        "plan_gpu, in percent of a GPU per instance, times inst_num.",
-        "unified.jobs",
+    MetricSupport("requested GPUs", "exact", "plan_gpu, in percent of a GPU per instance, times inst_num."),
+    MetricSupport(
+        "allocated GPUs", "impossible", "Only plans are recorded, not what instances were allocated."
     ),
-    Metric("allocated GPUs", "impossible", "Only plans are recorded, not what instances were allocated."),
-    Metric(
+    MetricSupport(
         "GPU utilisation",
         "approximate",
         "One mean over the lifetime of a worker, for two fifths of the instances.",
-        "pai.worker_usage",
     ),
-    Metric(
+    MetricSupport(
         "CPU utilisation",
         "approximate",
         (
             "One mean over the lifetime of a worker, for two fifths of the instances; for hosts,"
             " over the lifetime of each worker."
         ),
-        "pai.worker_usage",
     ),
-    Metric(
+    MetricSupport(
         "memory use",
         "approximate",
         "One mean and one maximum over the lifetime of a worker, for two fifths of the instances.",
-        "pai.worker_usage",
     ),
-    Metric(
+    MetricSupport(
         "power",
         "impossible",
         "sensor and machine_metric measure processors, memory, GPUs and the network, not power.",
     ),
-    Metric("energy", "impossible", "Energy needs the power of the GPUs, which gpu_wrk_util does not give."),
-    Metric(
+    MetricSupport(
+        "energy", "impossible", "Energy needs the power of the GPUs, which gpu_wrk_util does not give."
+    ),
+    MetricSupport(
         "final state",
         "exact",
         "Terminated is success and Failed is failure; Running and Waiting had not ended.",
-        "pai.status_by_level",
     ),
-    Metric("user", "exact", "Every job has a hashed user.", "pai.user_load"),
-    Metric(
+    MetricSupport("user", "exact", "Every job has a hashed user."),
+    MetricSupport(
         "group or recurrence",
         "exact",
         "Group tags identify recurring jobs, for all but 1,530 jobs by a third party's count.",
-        "pai.job_group",
     ),
-    Metric(
-        "workload",
-        "approximate",
-        "About one job in ten has a tag; the workload of the others is unknown.",
-        "pai.job_group",
+    MetricSupport(
+        "workload", "approximate", "About one job in ten has a tag; the workload of the others is unknown."
     ),
-    Metric("machine placement", "exact", "Every instance that ran names its machine.", "pai.worker_machine"),
-    Metric(
+    MetricSupport("machine placement", "exact", "Every instance that ran names its machine."),
+    MetricSupport(
         "GPU sharing",
         "approximate",
         "Requests say which instances may share a GPU; which did is known if a sensor names the device.",
-        "pai.gpu_sharing",
     ),
-    Metric("fragmentation", "impossible", "Free parts of GPUs are unknown: most instances name no device."),
-    Metric("deadline", "impossible", "start_time and end_time say what happened, not what was due."),
-    Metric("time to accuracy", "impossible", "Workers report resources, not the progress of a training."),
-    Metric(
+    MetricSupport(
+        "fragmentation", "impossible", "Free parts of GPUs are unknown: most instances name no device."
+    ),
+    MetricSupport("deadline", "impossible", "start_time and end_time say what happened, not what was due."),
+    MetricSupport(
+        "time to accuracy", "impossible", "Workers report resources, not the progress of a training."
+    ),
+    MetricSupport(
         "hour of day",
         "exact",
         "The clock is shifted; read in UTC+8, its hours and weekdays are true, according to the README.",
-        "unified.hour_profile",
     ),
-    Metric("calendar date", "impossible", "The constant subtracted from the times is not published."),
+    MetricSupport("calendar date", "impossible", "The constant subtracted from the times is not published."),
 )
 
 QUANTITIES = (

@@ -12,7 +12,7 @@ from tracehouse.definitions.lint.run import lint, lint_all
 from tracehouse.definitions.lint.subject import Subject, read
 from tracehouse.definitions.query_files import parse_query_file
 from tracehouse.definitions.view_files import parsed_view_file
-from tracehouse.ingest.declare.metadata import Caveat, Metric, Quantity
+from tracehouse.ingest.declare.metadata import Caveat, MetricSupport, Quantity
 from tracehouse.ingest.declare.trace import Column, Reference, Requests, Trace, Wide, all_traces
 
 ITP = all_traces()["itp"]
@@ -189,18 +189,32 @@ MISTAKES = [
     (
         "metric",
         "no metric is called waits. Did you mean wait?",
-        of_trace(trace(metrics=(Metric("waits", "exact", "S.", "itp.job"),))),
+        of_trace(trace(metrics=(MetricSupport("waits", "exact", "S."),))),
     ),
     (
         "metric",
         "the reason of wait must end with a full stop",
-        of_trace(trace(metrics=(Metric("wait", "exact", "s", "itp.job"),))),
+        of_trace(trace(metrics=(MetricSupport("wait", "exact", "s"),))),
     ),
-    ("metric", "set `answered_by` of wait", of_trace(trace(metrics=(Metric("wait", "exact", "S."),)))),
     (
         "metric",
-        "answered by itp.jobs, which is no view or query",
-        of_trace(trace(metrics=(Metric("wait", "exact", "S.", "itp.jobs"),))),
+        "no view or query answers wait: add `-- answers: wait` to the header",
+        of_trace(trace(metrics=(MetricSupport("wait", "exact", "S."),))),
+    ),
+    (
+        "metric",
+        "answers wait, which itp does not support",
+        of_view("-- caveat", "-- answers: wait\n-- caveat"),
+    ),
+    (
+        "metric",
+        "answers runs, which itp does not support. Did you mean run?",
+        of_query("-- chart", "-- answers: runs\n-- chart"),
+    ),
+    (
+        "metric",
+        "answers run, as itp.by_size does: remove one of the two",
+        of_query("-- chart", "-- answers: run, submission\n-- chart"),
     ),
     (
         "metric",
@@ -215,7 +229,7 @@ MISTAKES = [
     (
         "column name",
         "names start_time, which is no column",
-        of_trace(trace(metrics=(Metric("wait", "impossible", "No start_time."),))),
+        of_trace(trace(metrics=(MetricSupport("wait", "impossible", "No start_time."),))),
     ),
     (
         "unit",
