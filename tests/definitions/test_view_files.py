@@ -97,7 +97,9 @@ def test_header_stops_at_the_sql() -> None:
 
 
 def test_rejects_an_unknown_header_key() -> None:
-    with pytest.raises(DefinitionError, match=r"here: `-- caveats: a`: the keys of its header are answers, caveat, "):
+    with pytest.raises(
+        DefinitionError, match=r"here: `-- caveats: a`: the keys of its header are answers, caveat, "
+    ):
         read_header("-- Title.\n-- caveats: a\nselect 1\n", VIEW_KEYS, "here")
 
 
