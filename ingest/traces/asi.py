@@ -580,8 +580,6 @@ METRICS = (
             " no time of creation."
         ),
     ),
-    MetricSupport("power", "impossible", "avg_gpu_sm_util is a utilisation; no column is a power."),
-    MetricSupport("energy", "impossible", "used_gpu_hours gives GPU time; the power is unknown."),
     MetricSupport(
         "final state",
         "impossible",
@@ -599,12 +597,6 @@ METRICS = (
         "GPU sharing",
         "impossible",
         "gpu_request may be a fraction, but no column names the GPU of a server that a pod uses.",
-    ),
-    MetricSupport("deadline", "impossible", "priority_class is a priority, without a time to meet."),
-    MetricSupport(
-        "time to accuracy",
-        "impossible",
-        "model_type_public names a kind of model; the result of a training is not recorded.",
     ),
     MetricSupport("calendar date", "impossible", "day counts from an unpublished date."),
 )

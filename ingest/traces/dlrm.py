@@ -173,12 +173,6 @@ METRICS = (
         "memory_request and memory_limit bound the use of memory, which was not measured.",
     ),
     MetricSupport(
-        "power",
-        "impossible",
-        "All columns of an instance are names, requests, limits and times; none is a power.",
-    ),
-    MetricSupport("energy", "impossible", "Neither the power nor the use of an instance is recorded."),
-    MetricSupport(
         "final state", "impossible", "deletion_time says when an instance ended; no column says why."
     ),
     MetricSupport("user", "impossible", "app_name identifies a service, not who runs it."),
@@ -192,20 +186,6 @@ METRICS = (
         "impossible",
         "Every instance on a GPU node has a gpu_request of 1, and no column names the GPU.",
     ),
-    MetricSupport(
-        "fragmentation",
-        "impossible",
-        (
-            "Fragmentation needs the node of each instance; max_instance_per_node is the only"
-            " column about nodes."
-        ),
-    ),
-    MetricSupport(
-        "deadline",
-        "impossible",
-        "Services run until their deletion_time; nothing has to finish by a given time.",
-    ),
-    MetricSupport("time to accuracy", "impossible", "The instances serve models: none trains one."),
     MetricSupport(
         "hour of day",
         "impossible",

@@ -437,28 +437,6 @@ METRICS = (
         "calendar date", "approximate", "The publisher shifted and scaled the times; the date is inferred."
     ),
     MetricSupport(
-        "requested GPUs", "impossible", "A request asks for num_images_per_prompt images, not for GPUs."
-    ),
-    MetricSupport(
-        "allocated GPUs",
-        "impossible",
-        "container_ip identifies a container; the number of its GPUs is not recorded.",
-    ),
-    MetricSupport(
-        "CPU utilisation",
-        "impossible",
-        (
-            "Containers have pod_gpu_duty_cycle, pod_gpu_memory_used_bytes and pod_memory_util,"
-            " and nothing on processors."
-        ),
-    ),
-    MetricSupport(
-        "power", "impossible", "pod_gpu_duty_cycle is a share of time; no metric of a container is a power."
-    ),
-    MetricSupport(
-        "energy", "impossible", "Energy needs the power of the GPUs, which no metric of a container gives."
-    ),
-    MetricSupport(
         "group or recurrence",
         "impossible",
         "groupId is a user or a group, and the publisher does not say which; it is listed as the user.",
@@ -470,22 +448,6 @@ METRICS = (
             "container_ip identifies the container of a metric; its machine is not recorded, nor"
             " the container of a request."
         ),
-    ),
-    MetricSupport(
-        "GPU sharing", "impossible", "No table says which values of container_ip use the same GPU."
-    ),
-    MetricSupport(
-        "fragmentation",
-        "impossible",
-        "Neither the machines of containers nor their GPUs are listed; only container_ip is known.",
-    ),
-    MetricSupport(
-        "deadline", "impossible", "A request has exec_time_seconds, and no time by which it must end."
-    ),
-    MetricSupport(
-        "time to accuracy",
-        "impossible",
-        "Requests of lora_request_trace generate images: nothing is trained.",
     ),
 )
 

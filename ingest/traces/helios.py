@@ -351,18 +351,10 @@ METRICS = (
     MetricSupport(
         "CPU utilisation", "impossible", "cpu_num is a request; the use of processors was not measured."
     ),
-    MetricSupport("memory use", "impossible", "No column is about memory, not even a request."),
-    MetricSupport(
-        "power", "impossible", "Neither GPUs nor servers have a sensor in the job log or in gpu_count."
-    ),
-    MetricSupport("energy", "impossible", "gpu_num times duration is GPU time; the power is unknown."),
     MetricSupport(
         "group or recurrence",
         "impossible",
         "vc is the virtual cluster of a job, and job_id is unique: no column shows that a job recurs.",
-    ),
-    MetricSupport(
-        "workload", "impossible", "The job log has the resources and times of a job, not its name or command."
     ),
     MetricSupport(
         "machine placement", "impossible", "node_num is the number of nodes; no column names them."
@@ -373,14 +365,10 @@ METRICS = (
         "gpu_num counts whole GPUs, gpus are those of a virtual cluster, and no column names a job's GPUs.",
     ),
     MetricSupport(
-        "fragmentation", "impossible", "Fragmentation needs the nodes of each job; only node_num is recorded."
-    ),
-    MetricSupport(
         "deadline",
         "impossible",
         "Jobs past their time limit have the state TIMEOUT; the limit is not recorded.",
     ),
-    MetricSupport("time to accuracy", "impossible", "The state of a job is all that is known of its result."),
 )
 
 QUANTITIES = (

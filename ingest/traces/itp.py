@@ -466,25 +466,10 @@ METRICS = (
     MetricSupport("requested GPUs", "approximate", "The README says requested or used, but not which."),
     MetricSupport("allocated GPUs", "approximate", "The README says requested or used, but not which."),
     MetricSupport(
-        "GPU utilisation", "impossible", "num_gpu is a number of GPUs; their use was not measured."
-    ),
-    MetricSupport("CPU utilisation", "impossible", "No column is about processors."),
-    MetricSupport(
-        "memory use", "impossible", "No column is about memory, and batch_size is drawn at random."
-    ),
-    MetricSupport("power", "impossible", "Nothing was measured on the machines, and no column is a power."),
-    MetricSupport("energy", "impossible", "num_gpu times duration is GPU time; the power is unknown."),
-    MetricSupport("final state", "impossible", "duration does not say how a job ended."),
-    MetricSupport("user", "impossible", "job_id identifies a job; its user is not recorded."),
-    MetricSupport("group or recurrence", "impossible", "No group and no recurring name is recorded."),
-    MetricSupport(
         "workload",
         "impossible",
         "model_name, batch_size and num_iteration are drawn at random and do not describe the job.",
     ),
-    MetricSupport("machine placement", "impossible", "Only the cluster is recorded, no machine."),
-    MetricSupport("GPU sharing", "impossible", "Jobs use whole GPUs, and no device is recorded."),
-    MetricSupport("fragmentation", "impossible", "Neither nodes nor placements are recorded."),
     MetricSupport(
         "deadline",
         "approximate",

@@ -497,26 +497,9 @@ METRICS = (
         ),
     ),
     MetricSupport(
-        "power", "impossible", "gpu_util, cpu_util and mem_util are the only measurements; none is a power."
-    ),
-    MetricSupport(
-        "energy", "impossible", "Energy needs the power of the GPUs, which gpu_util does not give."
-    ),
-    MetricSupport(
         "group or recurrence",
         "impossible",
         "vc is the virtual cluster of a job, and jobid is unique: no column shows that a job recurs.",
-    ),
-    MetricSupport(
-        "workload", "impossible", "The job log has the status, vc, user and times of a job, not what it runs."
-    ),
-    MetricSupport(
-        "deadline",
-        "impossible",
-        "submitted_time, start_time and end_time are times at which something happened; none was due.",
-    ),
-    MetricSupport(
-        "time to accuracy", "impossible", "The status of a job is all that is known of its result."
     ),
     MetricSupport(
         "hour of day", "approximate", "Hour of the job log's clock, whose time zone is not documented."

@@ -248,19 +248,9 @@ METRICS = (
         "gpu_request times worker_num is the request; the number of GPUs held is not recorded.",
     ),
     MetricSupport(
-        "GPU utilisation",
-        "impossible",
-        "gpu_capacity_num is the number of GPUs of a node; their use was not measured.",
-    ),
-    MetricSupport(
         "CPU utilisation",
         "impossible",
         "cpu_num and cpu_request are capacity and request; the use of processors was not measured.",
-    ),
-    MetricSupport("memory use", "impossible", "Neither jobs nor nodes have a column about memory."),
-    MetricSupport("power", "impossible", "gpu_model names the type of GPU; its power was not measured."),
-    MetricSupport(
-        "energy", "impossible", "duration, gpu_request and worker_num give GPU time; the power is unknown."
     ),
     MetricSupport(
         "final state", "impossible", "duration does not say whether a job completed, failed or was preempted."
@@ -279,17 +269,6 @@ METRICS = (
             "Jobs name neither a GPU nor a node_name, so which jobs shared a GPU is unknown;"
             " gpu_request is the request of a worker."
         ),
-    ),
-    MetricSupport(
-        "fragmentation",
-        "impossible",
-        "Fragmentation needs the jobs of each node_name; no job names its nodes.",
-    ),
-    MetricSupport("deadline", "impossible", "job_type is a priority, without a time to meet."),
-    MetricSupport(
-        "time to accuracy",
-        "impossible",
-        "Jobs have requests and times; the result of a training is not recorded.",
     ),
     MetricSupport(
         "hour of day", "impossible", "submit_time counts from the first submission, at an unpublished hour."

@@ -541,23 +541,6 @@ METRICS = (
         "approximate",
         "Training time to the target: epochs from one file times seconds per epoch from another.",
     ),
-    MetricSupport("requested GPUs", "impossible", "The files name the GPU model but not the number of GPUs."),
-    MetricSupport(
-        "allocated GPUs", "impossible", "gpu is the model; how many GPUs a training held is not recorded."
-    ),
-    MetricSupport(
-        "GPU utilisation",
-        "impossible",
-        "time_per_epoch and average_power were measured; the use of the GPU was not.",
-    ),
-    MetricSupport(
-        "CPU utilisation",
-        "impossible",
-        "time_per_epoch and average_power were measured; the processors of the host were not.",
-    ),
-    MetricSupport(
-        "memory use", "impossible", "time_per_epoch and average_power were measured; memory was not."
-    ),
     MetricSupport("power", "exact", "Mean over an epoch, for each batch size and power limit."),
     MetricSupport(
         "energy",
@@ -570,7 +553,6 @@ METRICS = (
     MetricSupport(
         "final state", "approximate", "The closest available state is whether a run reached its target."
     ),
-    MetricSupport("user", "impossible", "The trainings are benchmarks of the publisher and have no users."),
     MetricSupport(
         "group or recurrence",
         "approximate",
@@ -580,10 +562,6 @@ METRICS = (
         ),
     ),
     MetricSupport("workload", "exact", "Data set, network and optimizer of each training."),
-    MetricSupport("machine placement", "impossible", "Only the GPU model is known."),
-    MetricSupport("GPU sharing", "impossible", "No sharing is recorded."),
-    MetricSupport("fragmentation", "impossible", "The trace has no cluster."),
-    MetricSupport("deadline", "impossible", "target_metric is a quality to reach, not a time."),
     MetricSupport(
         "time to accuracy",
         "approximate",
@@ -591,9 +569,6 @@ METRICS = (
             "Mean epochs to the target over the runs, times seconds per epoch, as the publisher"
             " computes it; no complete training was measured."
         ),
-    ),
-    MetricSupport(
-        "hour of day", "impossible", "time_per_epoch is a duration: the trainings have no time of day."
     ),
     MetricSupport(
         "calendar date",

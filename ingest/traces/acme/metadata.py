@@ -518,15 +518,10 @@ METRICS = (
     MetricSupport(
         "machine placement", "impossible", "node_num is the number of nodes of a job; no column names them."
     ),
-    MetricSupport("GPU sharing", "impossible", "Jobs use whole GPUs."),
-    MetricSupport("fragmentation", "impossible", "The nodes of jobs are not recorded."),
     MetricSupport(
         "deadline",
         "impossible",
         "Jobs past their time limit have the state TIMEOUT; their limit is not among the columns.",
-    ),
-    MetricSupport(
-        "time to accuracy", "impossible", "The state is the only result of a job in the job files."
     ),
     MetricSupport("hour of day", "exact", "Submissions are instants; the clusters are in China (UTC+8)."),
     MetricSupport("calendar date", "exact", "Submissions are instants."),

@@ -401,18 +401,11 @@ METRICS = (
         "CPU utilisation", "impossible", "cpu_milli is a request; the use of processors was not measured."
     ),
     MetricSupport("memory use", "impossible", "memory_mib is a request; the use of memory was not measured."),
-    MetricSupport("power", "impossible", "Nodes have a model and a number of GPUs, and no sensor."),
-    MetricSupport(
-        "energy", "impossible", "num_gpu, gpu_milli and the times give GPU time; the power is unknown."
-    ),
     MetricSupport(
         "final state",
         "approximate",
         "The last phase; pods deleted while Running neither succeeded nor failed.",
     ),
-    MetricSupport("user", "impossible", "name numbers the pods; who runs them is not recorded."),
-    MetricSupport("group or recurrence", "impossible", "No group is recorded; qos is a class of service."),
-    MetricSupport("workload", "impossible", "Pods do not say what they run; qos is a class of service."),
     MetricSupport("machine placement", "impossible", "Pods do not name their nodes."),
     MetricSupport(
         "GPU sharing",
@@ -423,10 +416,6 @@ METRICS = (
         "fragmentation",
         "approximate",
         "Only for the empty cluster or an assumed placement: the trace records none.",
-    ),
-    MetricSupport("deadline", "impossible", "qos is a class of service, without a time to meet."),
-    MetricSupport(
-        "time to accuracy", "impossible", "pod_phase says how a pod ended, not the result of a training."
     ),
     MetricSupport(
         "hour of day", "impossible", "creation_time counts from the first pod, at an unpublished hour."

@@ -658,14 +658,6 @@ METRICS = (
         "One mean and one maximum over the lifetime of a worker, for two fifths of the instances.",
     ),
     MetricSupport(
-        "power",
-        "impossible",
-        "sensor and machine_metric measure processors, memory, GPUs and the network, not power.",
-    ),
-    MetricSupport(
-        "energy", "impossible", "Energy needs the power of the GPUs, which gpu_wrk_util does not give."
-    ),
-    MetricSupport(
         "final state",
         "exact",
         "Terminated is success and Failed is failure; Running and Waiting had not ended.",
@@ -687,10 +679,6 @@ METRICS = (
     ),
     MetricSupport(
         "fragmentation", "impossible", "Free parts of GPUs are unknown: most instances name no device."
-    ),
-    MetricSupport("deadline", "impossible", "start_time and end_time say what happened, not what was due."),
-    MetricSupport(
-        "time to accuracy", "impossible", "Workers report resources, not the progress of a training."
     ),
     MetricSupport(
         "hour of day",
