@@ -2,10 +2,9 @@
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import counting
 import duckdb
 import pytest
 import suites
@@ -48,8 +47,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("hypothesis_seed", None) is None:
         config.option.hypothesis_seed = str(SEED)
-    if folder := os.environ.get("TRACEHOUSE_JUNIT"):
-        config.option.xmlpath = f"{folder}/{os.getpid()}.xml"
     config.addinivalue_line("markers", "suite(name): needs more than `make test` has: see tests/suites.py")
     config.addinivalue_line("markers", "real_files: needs the publishers' files")
     config.addinivalue_line("markers", "each_trace: checks every trace; with --only-trace, the given one")
@@ -193,13 +190,6 @@ def synthetic(opened_sample: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckD
         yield connection
 
 
-@pytest.fixture
-def count(record_property: Callable[[str, object], None]) -> counting.Count:
-    """Enter how much of a kind a test has tried."""
-    return lambda kind, number, name=counting.COUNTED: record_property(name, (kind, number))
-
-
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    counting.summarize(terminalreporter)
     if terminalreporter.stats.get("failed"):
         terminalreporter.write_line(REPEAT)

@@ -11,7 +11,6 @@ from pathlib import Path
 import duckdb
 import goldens
 import pytest
-from counting import Count
 from one_quantity import find_disagreements
 
 from tracehouse.core.text import quoted
@@ -59,7 +58,7 @@ def run(connection: duckdb.DuckDBPyConnection) -> Run:
 
 @pytest.mark.each_trace
 def test_answers_are_the_golden_ones(
-    connection: duckdb.DuckDBPyConnection, run: Run, pytestconfig: pytest.Config, count: Count
+    connection: duckdb.DuckDBPyConnection, run: Run, pytestconfig: pytest.Config
 ) -> None:
     differences: list[str] = []
     required = schemas(connection)
@@ -71,7 +70,6 @@ def test_answers_are_the_golden_ones(
         wanted = {*goldens.statements(old), *required.get(schema, ())}
         if pytestconfig.getoption("write_goldens"):
             wanted |= set(other_calls(connection, wanted, schema).values())
-        count("golden answers", len(wanted))
         new = goldens.page({statement: _answer(run, statement) for statement in wanted})
         if pytestconfig.getoption("write_goldens"):
             path.write_text(new, encoding="utf-8")

@@ -13,7 +13,6 @@ from pathlib import Path
 import duckdb
 import suites
 from command_line import Server
-from counting import Count
 from hostile.dumps import NARROW, WIDE
 from hostile.expectations import contents, fail_with, manifest
 
@@ -40,7 +39,7 @@ def test_check_names_no_file_of_an_undamaged_warehouse(old_warehouse: Path, serv
 
 
 def test_check_names_exactly_the_files_with_a_flipped_bit(
-    old_warehouse: Path, server: Server, tmp_path: Path, count: Count
+    old_warehouse: Path, server: Server, tmp_path: Path
 ) -> None:
     found = {}
     for seed in range(BATCHES):
@@ -50,7 +49,6 @@ def test_check_names_exactly_the_files_with_a_flipped_bit(
         damaged = chance.sample(paths, chance.randrange(1, len(paths)))
         for path in damaged:
             flip_a_bit(warehouse / path, chance)
-        count("bits flipped in Parquet", len(damaged))
         if faults := check_faults(warehouse, damaged, server):
             found[f"seed {seed}"] = faults
     fail_with(found)
@@ -138,15 +136,12 @@ ADVICE = ("move it away", "Move it away", "Restore it")
 
 
 @suites.of("long")
-def test_damaged_parts_are_restored_or_reported(
-    old_warehouse: Path, server: Server, tmp_path: Path, count: Count
-) -> None:
+def test_damaged_parts_are_restored_or_reported(old_warehouse: Path, server: Server, tmp_path: Path) -> None:
     rows = contents(old_warehouse, PLACES)
     found = {}
     for number, (name, damage) in enumerate(CASES if "hostile" in suites.REQUESTED else FEW_CASES):
         warehouse = shutil.copytree(old_warehouse, tmp_path / str(number))
         damage(min(warehouse.glob(name), default=warehouse / name))
-        count("damaged parts of a warehouse", 1)
         runs = [server.run(*command, "--warehouse", warehouse) for command in READING]
         faults = [fault for run in runs for fault in run.faults()]
         run = server.run("ingest", "--raw", old_warehouse.parent / "raw", "--warehouse", warehouse)

@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 import suites
 from command_line import Run, Server
-from counting import Count
 from hostile.dumps import ARCHIVED, FORMS, NARROW, ROW_COUNT, UNTOUCHED, WIDE, raw_folder, write_old
 from hostile.expectations import contents, fail_with, manifest, opened, unsound
 
@@ -103,7 +102,7 @@ def compare_files(warehouse: Path, versions: Versions) -> list[str]:
 
 @pytest.mark.timeout(3600)
 def test_kill_at_any_step_of_publishing_leaves_one_version(
-    versions: Versions, server: Server, tmp_path: Path, count: Count
+    versions: Versions, server: Server, tmp_path: Path
 ) -> None:
     found = {}
     for step in count_from(1) if "hostile" in suites.REQUESTED else (FEWEST_STEPS,):
@@ -115,7 +114,6 @@ def test_kill_at_any_step_of_publishing_leaves_one_version(
         if run.code == 0:
             assert step > FEWEST_STEPS
             break
-        count("kills at a step of publishing", 1)
         faults = [] if run.code == -9 else [f"exit code {run.code}: {run.stderr}"]
         faults += find_faults(warehouse, versions, may_be_missing=False)
         faults += ingest_again(warehouse, versions, server)
@@ -140,15 +138,13 @@ def check_full(run: Run, free_kib: int) -> list[str]:
 
 
 @suites.of("hostile")
-def test_full_disk_leaves_one_version(
-    versions: Versions, server: Server, tmp_path: Path, count: Count
-) -> None:
+def test_full_disk_leaves_one_version(versions: Versions, server: Server, tmp_path: Path) -> None:
     database_kib = (versions.warehouse["new"] / "traces.duckdb").stat().st_size >> 10
     for free_kib in (*FREE_KIB, *(database_kib + more for more in FREE_KIB_AFTER_DATABASE)):
-        fill_disk(free_kib, versions, server, tmp_path / f"disk{free_kib}", count)
+        fill_disk(free_kib, versions, server, tmp_path / f"disk{free_kib}")
 
 
-def fill_disk(free_kib: int, versions: Versions, server: Server, disk: Path, count: Count) -> None:
+def fill_disk(free_kib: int, versions: Versions, server: Server, disk: Path) -> None:
     disk.mkdir()
     if os.geteuid() or mount(disk, "size=64m"):
         pytest.skip("only root can mount a small disk")
@@ -158,7 +154,6 @@ def fill_disk(free_kib: int, versions: Versions, server: Server, disk: Path, cou
         used_kib = shutil.disk_usage(disk).used >> 10
         assert mount(disk, f"remount,size={used_kib + free_kib}k") == 0
         run = server.run("ingest", "--raw", versions.raw["new"], "--warehouse", warehouse)
-        count("full disks", 1)
         found = check_full(run, free_kib) + find_faults(warehouse, versions, may_be_missing=False)
         assert mount(disk, "remount,size=64m") == 0
         found += ingest_again(warehouse, versions, server)
@@ -176,20 +171,17 @@ LIMITS = (1, 4, 10, 50, 500, 2000)
 
 
 @suites.of("hostile")
-def test_file_size_limit_leaves_one_version(
-    versions: Versions, server: Server, tmp_path: Path, count: Count
-) -> None:
+def test_file_size_limit_leaves_one_version(versions: Versions, server: Server, tmp_path: Path) -> None:
     """A size limit acts as an exhausted quota, which DuckDB, Arrow and Python report differently."""
     for limit_kib in LIMITS:
-        limit_files(limit_kib, versions, server, tmp_path / str(limit_kib), count)
+        limit_files(limit_kib, versions, server, tmp_path / str(limit_kib))
 
 
-def limit_files(limit_kib: int, versions: Versions, server: Server, warehouse: Path, count: Count) -> None:
+def limit_files(limit_kib: int, versions: Versions, server: Server, warehouse: Path) -> None:
     shutil.copytree(versions.warehouse["old"], warehouse)
     run = server.run(
         "ingest", "--raw", versions.raw["new"], "--warehouse", warehouse, largest_file_bytes=limit_kib << 10
     )
-    count("full disks", 1)
     found = [] if run.code else ["exit code 0, although files exceed the limit"]
     found += run.faults() + find_faults(warehouse, versions, may_be_missing=False)
     found += ingest_again(warehouse, versions, server)

@@ -7,7 +7,6 @@ from pathlib import Path
 import duckdb
 import suites
 from command_line import Run, Server
-from counting import Count
 from hostile.dumps import NARROW, UNTOUCHED, WIDE, Place, raw_folder, stored, wanted, write_old
 from hostile.expectations import fail_with, opened
 
@@ -56,12 +55,11 @@ IN_PART = ("lake/cluster=a100/v[1]",)
 QUESTION = "select count(*), sum(cpu_milli) from openb.node"
 
 
-def test_warehouse_of_any_name_works_or_is_rejected(server: Server, tmp_path: Path, count: Count) -> None:
+def test_warehouse_of_any_name_works_or_is_rejected(server: Server, tmp_path: Path) -> None:
     """Ingest accepts the name or rejects it with an error. Queries read no other folder instead."""
     write_old(raw_folder(tmp_path / "raw"), PLACES)
     found: dict[str, list[str]] = {}
     for number, name in enumerate(NAMES if "hostile" in suites.REQUESTED else IN_PART):
-        count("names of warehouses", 1)
         here = tmp_path / str(number)
         here.mkdir()
         found |= faults_of_name(name, tmp_path / "raw", here, server)

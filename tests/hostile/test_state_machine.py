@@ -8,7 +8,6 @@ package without views and queries, which they do not need.
 import atexit
 import shutil
 import tempfile
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path, PurePosixPath
@@ -18,7 +17,6 @@ import hypothesis
 import pytest
 import suites
 from command_line import Run, Server
-from counting import PART, Count
 from hostile.dumps import ARCHIVED, NARROW, UNTOUCHED, WIDE, Place, gz, raw_folder, tar
 from hostile.expectations import manifest, opened, unsound
 from hypothesis import HealthCheck, Phase, strategies
@@ -59,7 +57,6 @@ State = dict[str, int]
 STEPS = strategies.integers(1, 12) | strategies.integers(1, 40)
 # The step of a kill (None: no kill), and whether it is after the step.
 KILLS = strategies.none() | strategies.tuples(STEPS, strategies.booleans())
-COUNTS: Counter[str] = Counter()
 
 
 def rows_of(file: str, version: int) -> dict[str, float]:
@@ -101,7 +98,6 @@ class WarehouseMachine(RuleBasedStateMachine):
         self.state: State = {}
         self.possible: list[State] = [{}]
         self.connection: tuple[tuple[int, int], duckdb.DuckDBPyConnection] | None = None
-        COUNTS["sequences"] += 1
 
     def teardown(self) -> None:
         self.disconnect()
@@ -127,7 +123,6 @@ class WarehouseMachine(RuleBasedStateMachine):
         request = {"kill_at_step": kill[0], "after_step": kill[1]} if kill else {}
         run = server()[0].run(*argv, "--warehouse", self.warehouse, **request)
         assert run.code == -9 or run.faults(codes) == [], run
-        COUNTS[f"{argv[0]}: {'killed' if run.code == -9 else 'ended'}"] += 1
         return run
 
     def write(self, file: str, version: int | None) -> None:
@@ -243,8 +238,7 @@ class WarehouseMachine(RuleBasedStateMachine):
 
 @pytest.mark.timeout(7200)
 @pytest.mark.parametrize("shard", range(SHARDS))
-def test_sequences_of_commands(shard: int, count: Count) -> None:
-    COUNTS.clear()
+def test_sequences_of_commands(shard: int) -> None:
     run_state_machine_as_test(
         hypothesis.seed(SEED + 1_000_000_000 * shard)(WarehouseMachine),
         settings=hypothesis.settings(
@@ -256,6 +250,3 @@ def test_sequences_of_commands(shard: int, count: Count) -> None:
         ),
     )
     assert [*server()[1].iterdir()] == []
-    count("sequences of commands", COUNTS.pop("sequences"))
-    for kind, tried in COUNTS.items():
-        count(f"traces {kind}", tried, PART)

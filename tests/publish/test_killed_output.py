@@ -20,7 +20,6 @@ import duckdb
 import pytest
 import suites
 from conftest import FIXTURE, build_warehouse
-from counting import Count
 from random_seed import SEED
 
 from tracehouse.engines.duckdb.write.build_info import hash_file
@@ -123,7 +122,7 @@ def kill(path: Path, new: Path, kill_command: Callable[[], int | None], finish: 
 
 
 def test_kill_at_any_step_leaves_one_version(
-    arguments: tuple[object, ...], new: Path, tmp_path: Path, count: Count
+    arguments: tuple[object, ...], new: Path, tmp_path: Path
 ) -> None:
     server = command_line.server()
 
@@ -139,12 +138,11 @@ def test_kill_at_any_step_leaves_one_version(
         ):
             assert step > FEWEST_STEPS
             return
-        count("kills at a step of writing output", 1)
 
 
 @suites.of("hostile")
 def test_kill_at_any_time_leaves_one_version(
-    arguments: tuple[object, ...], new: Path, tmp_path: Path, count: Count
+    arguments: tuple[object, ...], new: Path, tmp_path: Path
 ) -> None:
     start_s = time.monotonic()
     command_line.by_itself(*arguments, tmp_path / new.name)
@@ -165,4 +163,3 @@ def test_kill_at_any_time_leaves_one_version(
         path = tmp_path / str(number) / new.name
         stop = partial(run_for, moments.uniform(0, longest_s), SIGNALS[number % 2], path)
         kill(path, new, stop, partial(run_command, arguments, path))
-        count("kills at a random time of writing output", 1)

@@ -13,7 +13,6 @@ import pyarrow as pa
 import pytest
 import sqlglot
 import suites
-from counting import Count
 from reference_results import requests
 from sqlglot import exp
 
@@ -57,23 +56,17 @@ def both(
 def test_spark_and_duckdb_return_equal_rows(
     name: str,
     both: "tuple[duckdb.DuckDBPyConnection, SparkSession]",
-    count: Count,
-    request: pytest.FixtureRequest,
 ) -> None:
     connection, spark = both
-    # The parameter of the fixture is a name such as `sample_warehouse`.
-    over = request.node.callspec.params["both"].replace("_warehouse", " files")
-    count(f"{'answers of queries' if '(' in name else 'views'} on Spark as on DuckDB, {over}", 1)
     assert difference(name, connection, spark) == ""
 
 
 @suites.of("cluster")
-def test_requests_of_real_files(requests_warehouse: Path, spark: "SparkSession", count: Count) -> None:
+def test_requests_of_real_files(requests_warehouse: Path, spark: "SparkSession") -> None:
     register(spark, requests_warehouse)
     with duckdb.connect(str(requests_warehouse / DATABASE), read_only=True) as connection:
         found = {name: difference(name, connection, spark) for name in requests.QUERIES}
     assert found == dict.fromkeys(requests.QUERIES, "")
-    count("answers on requests on Spark as on DuckDB, real files", len(found))
 
 
 def test_unsupported_queries_are_these() -> None:
