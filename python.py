@@ -8,7 +8,6 @@ subclass `tracehouse.UsageError` for invalid names, parameters and values.
 """
 
 import html
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -30,7 +29,7 @@ from tracehouse.core.arguments import (
     check_values,
     check_whole_number,
 )
-from tracehouse.core.errors import UsageError, UserError, describe_error
+from tracehouse.core.errors import Command, Option, UsageError, UserError, describe_error
 from tracehouse.definitions.lists import Kind
 from tracehouse.engines.duckdb.read import answer, describe, fork_server, notes, sandbox
 from tracehouse.engines.duckdb.read.binding import (
@@ -60,38 +59,20 @@ T = TypeVar("T")
 _WIDE = pa.decimal128(38, 0)
 _MOST_ROWS_SHOWN = 20
 
-# Options and commands in messages, and the arguments and methods that replace them in Python.
-_IN_PYTHON = {
-    "--timeout": "timeout_s",
-    "--memory-limit": "memory_limit",
-    "--width": "width_mm",
-    "--font-size": "font_size",
-    "--color": "color",
-    "--kind": "kind",
-    "--log": "log",
-    "--x": "x",
-    "--limit": "limit",
-    "--warehouse": "folder",
-    "--days": "days",
-    "--only": "only",
-    "--yes": "yes=True",
-    "--y": "y",
-    "--replace": "replace=True",
-    "--metric or --cluster": "metrics or clusters",
-    "--metric": "metrics",
-    "--cluster": "clusters",
-    "`traces ingest --raw DIR`": '`tracehouse.ingest("DIR")`',
-    "`traces list queries`": '`warehouse.list("queries")`',
+# The arguments of Python that are not called as their options, with the values of flags.
+_ARGUMENTS = {
+    "all": "with_empty=True",
+    "cluster": "clusters",
+    "metric": "metrics",
+    "raw": "",
+    "replace": "replace=True",
+    "timeout": "timeout_s",
+    "warehouse": "folder",
+    "width": "width_mm",
+    "yes": "yes=True",
 }
-_COMMANDS = (
-    (re.compile(r"`traces list (\w+) (\w+) --all`"), r'`warehouse.list("\1", "\2", with_empty=True)`'),
-    (re.compile(r"`traces list (\w+) --all`"), r'`warehouse.list("\1", with_empty=True)`'),
-    (re.compile(r"`traces list (\w+) --search (\w+)`"), r'`warehouse.list("\1", search="\2")`'),
-    (re.compile(r"`traces list (\w+) --search`"), r'`warehouse.list("\1", search=…)`'),
-    (re.compile(r"`traces list (\w+)`"), r'`warehouse.list("\1")`'),
-    (re.compile(r"`traces describe ([\w.]+)`"), r'`warehouse.describe("\1")`'),
-    (re.compile("|".join(map(re.escape, _IN_PYTHON))), lambda match: _IN_PYTHON[match[0]]),
-)
+# The functions of Python that are not the command of the same name.
+_FUNCTIONS = {"list": "warehouse.list", "describe": "warehouse.describe", "ingest": "tracehouse.ingest"}
 
 
 @dataclass(frozen=True, repr=False)
@@ -507,7 +488,7 @@ def sample(
 
 @contextmanager
 def _in_python() -> Iterator[None]:
-    """Replace options and commands in error messages by arguments and methods of Python.
+    """Word the options and commands in errors as arguments and methods of Python.
 
     As on the command line, the errors of the operating system are errors of the user.
     """
@@ -516,12 +497,24 @@ def _in_python() -> Iterator[None]:
     except OSError as error:
         raise UserError(describe_error(error)) from error
     except UserError as error:
-        text = str(error)
-        for pattern, replacement in _COMMANDS:
-            text = pattern.sub(replacement, text)
-        if text == str(error):
+        parts = [_word(part) for part in error.parts]
+        if parts == [*error.parts]:
             raise
-        raise (UsageError if isinstance(error, UsageError) else UserError)(text) from None
+        raise (UsageError if isinstance(error, UsageError) else UserError)(*parts) from None
+
+
+def _word(part: object) -> object:
+    """Return a part of an error as Python words it."""
+    if isinstance(part, Option):
+        return _ARGUMENTS.get(part.name, part.name)
+    if not isinstance(part, Command) or part.name not in _FUNCTIONS:
+        return part
+    given = [f'"{argument}"' for argument in part.arguments]
+    for option, value in part.options.items():
+        name = _ARGUMENTS.get(option, option)
+        shown = f'"{value}"' if value else "…"
+        given.append(name if "=" in name else f"{name}={shown}" if name else shown)
+    return f"`{_FUNCTIONS[part.name]}({', '.join(given)})`"
 
 
 def _texts(parameters: Mapping[str, Value]) -> dict[str, str]:

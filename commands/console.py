@@ -6,6 +6,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -41,12 +42,16 @@ def print_notes(notes: "Sequence[Note]", stderr: bool, complete: bool = False) -
     """Print notes on an answer, or without `complete` a summary of them; dim on a terminal."""
     if not notes:
         return
+    from tracehouse.engines.duckdb.read.notes import NOT_LISTED, summarize
+
+    notes = [
+        replace(note, text=f"{note.text}. Show them with --all") if note.name == NOT_LISTED else note
+        for note in notes
+    ]
     stream = sys.stderr if stderr else sys.stdout
     if complete:
         lines = [f"{note.label}: {note.text}" for note in notes]
     else:
-        from tracehouse.engines.duckdb.read.notes import summarize
-
         width = shutil.get_terminal_size().columns if stream.isatty() else None
         lines = summarize(notes, "; show with --caveats", width)
     for line in lines:

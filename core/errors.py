@@ -2,7 +2,8 @@
 
 import errno
 import os
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 
@@ -10,8 +11,48 @@ from tracehouse.core.permissions import explain_denied
 from tracehouse.core.text import escape_name
 
 
+@dataclass(frozen=True)
+class Option:
+    """An option of a command, as advice in an error. Its text is that of the command line."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return f"--{self.name.replace('_', '-')}"
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command to run, as advice in an error. `options` are values by name, empty for none.
+
+    Its text is that of the command line.
+    """
+
+    name: str
+    arguments: Sequence[str] = ()
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        options = [f"{Option(name)} {value}".rstrip() for name, value in self.options.items()]
+        return f"`{' '.join(['traces', self.name, *self.arguments, *options])}`"
+
+
+Part = str | Option | Command
+
+
 class UserError(Exception):
-    """An error that the user can fix, printed without a traceback."""
+    """An error that the user can fix, printed without a traceback.
+
+    Its arguments are the parts of its message: texts, and options and commands, which Python words itself.
+    """
+
+    @property
+    def parts(self) -> Sequence[object]:
+        """The parts of the complete message."""
+        return self.args
+
+    def __str__(self) -> str:
+        return "".join(map(str, self.parts))
 
 
 class StoppedError(Exception):
@@ -30,8 +71,9 @@ class DefinitionError(UserError):
         self.place = str(place)
         self.message = message
 
-    def __str__(self) -> str:
-        return f"{self.place}: {self.message}"
+    @property
+    def parts(self) -> Sequence[object]:
+        return (f"{self.place}: {self.message}",)
 
     @property
     def path(self) -> Path:
@@ -65,6 +107,8 @@ FETCH_FILE_AGAIN = "Fetch the file again from its publisher"
 FETCH_OR_MOVE = "Fetch the file again from its publisher, or move it out of the raw folder"
 
 
+LIST_QUERIES = Command("list", ["queries"])
+CHECK_FILES = Command("check", options={"files": ""})
 TOO_MANY_FILES = "Too many files are open. Run fewer queries at once, or raise the limit with `ulimit -n`"
 
 

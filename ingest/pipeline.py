@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from threading import Event
 
-from tracehouse.core.errors import RawFileError, StoppedError, UsageError, UserError, check_traces
+from tracehouse.core.errors import Option, RawFileError, StoppedError, UsageError, UserError, check_traces
 from tracehouse.core.progress import Progress
 from tracehouse.core.text import escape_name, join_names
 from tracehouse.ingest.convert.incremental import TaskResult, refuse_in_all_tables, run_task
@@ -72,7 +72,7 @@ def convert(
         noted_files.write(warehouse, known, found.noted)
     chosen = [matched for matched in found.matched if selects(selection, matched.group[2])]
     if found.matched and not chosen:
-        raise UserError("no raw file has a partition that --only selects")
+        raise UserError("no raw file has a partition that ", Option("only"), " selects")
     chosen, duplicates = _find_duplicates(chosen)
     unread = [*found.problems, *duplicates]
     notes = list(found.notes)
@@ -203,8 +203,9 @@ def check_arguments(
     for folder in raw_folders:
         if not folder.is_dir():
             raise UserError(
-                f"{folder}: there is no such folder. Name the folder of the raw files with --raw, or write "
-                "synthetic files with `traces sample`"
+                f"{folder}: there is no such folder. Name the folder of the raw files with ",
+                Option("raw"),
+                ", or write synthetic files with `traces sample`",
             )
     return traces, parse_selection(only, traces)
 

@@ -15,6 +15,7 @@ from tracehouse.engines.duckdb.read.binding import Bind, BoundQuery
 from tracehouse.engines.duckdb.read.notes import NO_DATA, Note
 from tracehouse.engines.duckdb.read.sandbox import Limits
 from tracehouse.publish import output, writers
+from tracehouse.publish.columns import explain_limit
 from tracehouse.publish.formats import LAID_OUT, Format
 
 # The command line imports this module at its start. To start fast, functions import other modules.
@@ -133,7 +134,7 @@ def _describe_picture(
 
 def _limit_notes(query: BoundQuery) -> list[Note]:
     """The note on rows that a limit omits; an empty list if it omits none."""
-    return [Note("limit", query.cut, "note")] if query.cut else []
+    return [Note("limit", explain_limit(query), "note")] if query.cut else []
 
 
 @contextmanager

@@ -57,6 +57,11 @@ def rows_of(
         yield from rows
 
 
+def explain_limit(query: BoundQuery) -> str:
+    """Which rows the limit of a query omits; empty if it omits none."""
+    return f"{query.cut} (--limit {query.limit})" if query.cut else ""
+
+
 def is_number(kind: str) -> bool:
     """Whether a type is numeric."""
     return bool(_NUMBERS.fullmatch(kind))

@@ -20,7 +20,15 @@ from rich.cells import cell_len, set_cell_size
 
 from tracehouse.core.text import escape_text, join_names
 from tracehouse.engines.duckdb.read.binding import BoundQuery
-from tracehouse.publish.columns import Columns, columns_of, exact, is_number, may_be_text, rows_of
+from tracehouse.publish.columns import (
+    Columns,
+    columns_of,
+    exact,
+    explain_limit,
+    is_number,
+    may_be_text,
+    rows_of,
+)
 
 TABLE_ROWS = 200
 
@@ -259,7 +267,7 @@ def _count(shown_rows: int, total: int, query: BoundQuery) -> str:
     count = f"{total:,} row{'' if total == 1 else 's'}"
     if total > shown_rows:
         count = f"{shown_rows:,} of {total:,} rows; get all with --format csv or --output FILE"
-    return "; ".join(filter(None, [count, query.cut]))
+    return "; ".join(filter(None, [count, explain_limit(query)]))
 
 
 def _on_a_line(text: str) -> str:

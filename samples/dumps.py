@@ -15,7 +15,7 @@ from types import ModuleType
 
 import numpy as np
 
-from tracehouse.core.errors import UsageError, UserError, check_traces
+from tracehouse.core.errors import Option, UsageError, UserError, check_traces
 from tracehouse.ingest.declare.sample_files import missing_samples
 from tracehouse.ingest.declare.trace import all_traces
 from tracehouse.ingest.dump.synthetic_marker import MARKER_NAME
@@ -102,7 +102,7 @@ def write_sample(
     if days is not None:
         with_days = [trace for trace in available() if has_days(trace)]
         if not 1 <= days <= MOST_DAYS or not set(traces) & set(with_days):
-            raise UsageError(f"--days must be 1 to {MOST_DAYS:,}, for {', '.join(with_days)}")
+            raise UsageError(Option("days"), f" must be 1 to {MOST_DAYS:,}, for {', '.join(with_days)}")
     for trace in traces:
         _check_folder(out / trace)
     _check_free_space(out, expected_bytes(traces, scale, days))

@@ -92,3 +92,15 @@ def test_command_line_does_not_import_spark() -> None:
         [sys.executable, "-c", script], capture_output=True, encoding="utf-8", check=True
     )
     assert printed.stdout == "False\n"
+
+
+def test_engines_word_no_options() -> None:
+    """An error has options as data, which the command line and Python word: see `core.errors`."""
+    found = [
+        f"{path.relative_to(REPOSITORY)}, line {node.lineno}: {node.value}"
+        for layer in ("core", "definitions", "engines")
+        for path in files(layer)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and re.search(r"(^|\s)--[a-z]", str(node.value))
+    ]
+    assert found == []

@@ -14,7 +14,7 @@ from typing import Any
 import sqlglot
 from sqlglot import exp
 
-from tracehouse.core.errors import DefinitionError, UserError
+from tracehouse.core.errors import DefinitionError, Option, UserError
 from tracehouse.definitions.macros import inlined
 from tracehouse.definitions.query_files import QueryFile
 from tracehouse.definitions.view_files import ViewFile, parsed, references
@@ -295,7 +295,7 @@ def translate_statement(text: str) -> tuple[str, frozenset[str]]:
     """
     tree = parsed(text, text, Path("the statement"))
     if not isinstance(tree, exp.Query):
-        raise UserError("Spark answers only queries. Omit --engine")
+        raise UserError("Spark answers only queries. Omit ", Option("engine"))
     return to_spark(tree, "the statement"), frozenset(map(str.lower, references(tree, "the statement")))
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlglot import exp
 
-from tracehouse.core.errors import UserError
+from tracehouse.core.errors import Option, UserError
 from tracehouse.definitions.query_files import is_query
 from tracehouse.engines.duckdb.read import binding, sandbox
 from tracehouse.engines.duckdb.read.binding import Bind, BoundQuery
@@ -40,7 +40,7 @@ def run(warehouse: Path, master: str, limits: Limits, bind: Bind) -> Bind:
     """
     query = sandbox.run(warehouse, limits, bind)
     if needs := unsupported_queries().get(query.name):
-        raise UserError(f"{query.name} does not run on Spark: it needs {needs}. Omit --engine")
+        raise UserError(f"{query.name} does not run on Spark: it needs {needs}. Omit ", Option("engine"))
     named = build_call(query.name, query.values), query.reads
     sql, reads = named if query.name else translate_statement(query.sql)
     work = partial(_compute, warehouse, sql, query.reads | reads, query.limit, bool(query.explain))
@@ -71,7 +71,7 @@ def _compute(
     """Return the rows of a statement that reads some objects, or its query plan as text."""
     registered = register_each(spark, warehouse, reads)
     for name in sorted(registered.left_out.keys() & {*reads}):
-        raise UserError(f"{name} does not run on Spark: {registered.left_out[name]}. Omit --engine")
+        raise UserError(f"{name} does not run on Spark: {registered.left_out[name]}. Omit ", Option("engine"))
     if explain:
         return "\n".join(text for (text,) in spark.sql(f"explain formatted {sql}").collect())
     # One row more shows whether the limit omits rows.

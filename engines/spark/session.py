@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tracehouse.core import signals
-from tracehouse.core.errors import UsageError, UserError, check_installed
+from tracehouse.core.errors import CHECK_FILES, Option, UsageError, UserError, check_installed
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -128,7 +128,7 @@ def one_line(text: str) -> str:
     causes = [line.removeprefix("Caused by: ") for line in lines[1:] if line.startswith("Caused by: ")]
     found = [_JAVA_CLASS.sub("", line) for line in (*lines[:1], *causes)]
     message = next((line for line in found if line and not line.startswith(_WRAPPER)), text)
-    advice = ". `traces check --files` lists damaged files" if _DAMAGED in message else ""
+    advice = f". {CHECK_FILES} lists damaged files" if _DAMAGED in message else ""
     return message.removesuffix("SQLSTATE: KD001").strip().rstrip(".") + advice if advice else message
 
 
@@ -183,14 +183,17 @@ def _check_master(master: str) -> None:
         return
     match = _STANDALONE.fullmatch(master)
     if match is None:
-        raise UsageError(f"--master must be local[N], spark://HOST:PORT, yarn or k8s://…, not {master!r}")
+        raise UsageError(
+            Option("master"), f" must be local[N], spark://HOST:PORT, yarn or k8s://…, not {master!r}"
+        )
     for place in match["places"].split(","):
         host, port = place.rsplit(":", 1)
         with suppress(OSError), socket.create_connection((host, int(port)), timeout=_CONNECT_TIMEOUT_S):
             return
     raise UserError(
-        f"no Spark master answers at {master}. Start one there, name another with --master, or omit it "
-        "to use this machine"
+        f"no Spark master answers at {master}. Start one there, name another with ",
+        Option("master"),
+        ", or omit it to use this machine",
     )
 
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from tracehouse.core.errors import UsageError
+from tracehouse.core.errors import Option, UsageError
 from tracehouse.ingest.declare.trace import Trace
 
 Selection = Mapping[str, Sequence[str | range]]
@@ -29,12 +29,14 @@ def parse_selection(terms: Iterable[str], traces: Iterable[Trace]) -> Selection:
     for term in terms:
         found = _TERM.fullmatch(term)
         if not found or (found["first"] and int(found["first"]) > int(found["last"])):
-            raise UsageError(f"--only must be KEY=VALUE or KEY=FIRST..LAST, such as day=109..115, not {term}")
+            what = f" must be KEY=VALUE or KEY=FIRST..LAST, such as day=109..115, not {term}"
+            raise UsageError(Option("only"), what)
         if found["key"] not in known:
             listed = f"They are partitioned by {', '.join(known)}" if known else "None is partitioned"
             raise UsageError(f"no table of these traces is partitioned by {found['key']}. {listed}")
         if found["key"] in numbers and found["value"] and not found["value"].isdecimal():
-            raise UsageError(f"--only {found['key']}= takes a number or FIRST..LAST, not {found['value']}")
+            what = f" {found['key']}= takes a number or FIRST..LAST, not {found['value']}"
+            raise UsageError(Option("only"), what)
         values = selection.setdefault(found["key"], [])
         values.append(
             range(int(found["first"]), int(found["last"]) + 1) if found["first"] else found["value"]

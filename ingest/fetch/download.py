@@ -10,7 +10,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 from rich.filesize import decimal
 
-from tracehouse.core.errors import RawFileError, UserError
+from tracehouse.core.errors import Option, RawFileError, UserError
 from tracehouse.core.progress import Progress
 from tracehouse.ingest.declare.trace import Trace
 from tracehouse.ingest.dump.raw_stream import check_raw, sha256_of
@@ -68,7 +68,8 @@ def fetch_files(
     if needed > free:
         raise UserError(
             f"{decimal(needed)} to fetch, but {out} has {decimal(free)} free: nothing was fetched. "
-            "Choose fewer traces, or another disk with --out"
+            "Choose fewer traces, or another disk with ",
+            Option("out"),
         )
     out.mkdir(parents=True, exist_ok=True)
     fetched, kept = 0, 0

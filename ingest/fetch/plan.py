@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 from rich.filesize import decimal
 
-from tracehouse.core.errors import UsageError, UserError, check_traces
+from tracehouse.core.errors import Option, UsageError, UserError, check_traces
 from tracehouse.core.text import escape_name
 from tracehouse.ingest.declare.metadata import PublishedFile
 from tracehouse.ingest.declare.selection import Selection, parse_selection, selects
@@ -136,7 +136,9 @@ def plan_downloads(
         if (folder / MARKER_NAME).is_file():
             raise UserError(
                 f"{folder} holds a synthetic sample, and every file in it is ingested as synthetic. "
-                "Choose another folder with --out, or remove the sample"
+                "Choose another folder with ",
+                Option("out"),
+                ", or remove the sample",
             )
     return plans
 
@@ -176,7 +178,11 @@ def _list_telemetry(
 ) -> dict[Download, list[Download]]:
     """List the requested files of each telemetry folder, and add the errors to `problems`."""
     if not folders:
-        raise UsageError("none of these traces has telemetry, so --metric and --cluster do not apply")
+        raise UsageError(
+            "none of these traces has telemetry, so ",
+            *(Option("metric"), " and ", Option("cluster")),
+            " do not apply",
+        )
     known_clusters = sorted({folder.cluster for folder in folders})
     for cluster in clusters:
         if cluster not in known_clusters:
@@ -313,10 +319,12 @@ def check_is_wanted(plans: Sequence[Plan]) -> None:
     for plan in plans:
         if plan.missing_bytes > _ASK_BYTES:
             keys = sorted({key for table in plan.trace.tables for key in table.partition_by})
-            select = f", or select partitions with --only {keys[0]}=…" if keys else ""
+            select = (", or select partitions with ", Option("only"), f" {keys[0]}=…") if keys else ()
             raise UsageError(
-                f"{decimal(plan.missing_bytes)} would be downloaded for {plan.trace.name}. Add --yes to do so"
-                f"{select}"
+                f"{decimal(plan.missing_bytes)} would be downloaded for {plan.trace.name}. Add ",
+                Option("yes"),
+                " to do so",
+                *select,
             )
 
 

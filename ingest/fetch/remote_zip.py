@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import BinaryIO, cast
 
+from tracehouse.core.errors import Option
 from tracehouse.core.text import escape_name
 from tracehouse.ingest.dump.archive import MOST_MEMBERS
 from tracehouse.ingest.dump.zip_layout import check_sizes
@@ -142,7 +143,8 @@ class _Ranges(io.RawIOBase):
             if response.status_code != 206:
                 raise SourceError(
                     f"{url}: the server sends whole files only, so its members cannot be fetched alone. "
-                    "Fetch the whole file without --only"
+                    "Fetch the whole file without ",
+                    Option("only"),
                 )
             start, size = content_range(response)
             version = (size, validator_of(response))

@@ -15,7 +15,7 @@ import shutil
 from collections.abc import Collection
 from pathlib import Path
 
-from tracehouse.core.errors import UserError
+from tracehouse.core.errors import Option, UserError
 from tracehouse.core.text import escape_name
 
 TABLES_FOLDER = "parquet"
@@ -51,16 +51,18 @@ def resolve_warehouse(warehouse: Path) -> Path:
     shown = escape_name(str(absolute))
     if shown != str(absolute):
         raise UserError(
-            f"{shown}: the path of a warehouse must be printable UTF-8 text. Choose another with --warehouse"
+            f"{shown}: the path of a warehouse must be printable UTF-8 text. Choose another with ",
+            Option("warehouse"),
         )
     found = _DUCKDB_PATTERN.search(str(absolute))
     if found:
         raise UserError(
             f"{shown}: the path of a warehouse must not contain {found[0]}, which DuckDB reads as a pattern. "
-            "Choose another with --warehouse"
+            "Choose another with ",
+            Option("warehouse"),
         )
     if is_other:
-        raise UserError(f"{shown}: this is a file. Name the warehouse's folder with --warehouse")
+        raise UserError(f"{shown}: this is a file. Name the warehouse's folder with ", Option("warehouse"))
     return absolute
 
 

@@ -2,14 +2,14 @@
 
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import duckdb
 from filelock import FileLock, Timeout
 
-from tracehouse.core.errors import UserError
+from tracehouse.core.errors import Option, Part, UserError
 from tracehouse.core.permissions import explain_denied, explain_denied_in
 from tracehouse.ingest.store.layout import WORK_FOLDER, resolve_warehouse, staging_folder
 
@@ -46,14 +46,15 @@ def acquire(warehouse: Path) -> Iterator[None]:
         blocking = next((path for path in (folder, *folder.parents) if path.is_file()), folder)
         raise UserError(
             f"{blocking}: this is a file, but a folder is needed here. Move it away, or name another "
-            "warehouse with --warehouse"
+            "warehouse with ",
+            Option("warehouse"),
         ) from None
     except OSError as error:
         path = Path(os.fsdecode(error.filename or warehouse))
         if denied := explain_denied(path):
             raise UserError(denied) from error
         place = path if error.errno in _WRONG_KIND else warehouse
-        raise UserError(f"{place}: cannot write to the warehouse. {_advise(error)}") from error
+        raise UserError(f"{place}: cannot write to the warehouse. ", *_advise(error)) from error
     try:
         yield
     except OSError as error:
@@ -61,8 +62,9 @@ def acquire(warehouse: Path) -> Iterator[None]:
         is_inside = Path(os.path.realpath(path)).is_relative_to(os.path.realpath(warehouse))
         if error.errno not in _DISK_FULL and not is_inside:
             raise
-        message = f"{path}: cannot write ({error.strerror}). {_advise(error)}"
-        raise UserError(explain_denied(path) or message) from error
+        if denied := explain_denied(path):
+            raise UserError(denied) from error
+        raise UserError(f"{path}: cannot write ({error.strerror}). ", *_advise(error)) from error
     finally:
         lock.release()
 
@@ -74,23 +76,25 @@ def explain_write_errors(warehouse: Path, name: str) -> Iterator[None]:
         yield
     except _WRITE_ERRORS as error:
         reason = str(error).splitlines()[0]
-        message = f"{warehouse}: cannot write {name} ({reason}). {_advise(error)}"
-        raise UserError(explain_denied_in(reason) or message) from error
+        if denied := explain_denied_in(reason):
+            raise UserError(denied) from error
+        raise UserError(f"{warehouse}: cannot write {name} ({reason}). ", *_advise(error)) from error
 
 
-def _advise(error: Exception) -> str:
+def _advise(error: Exception) -> Sequence[Part]:
     """Return advice for the user after a failed write. DuckDB and Arrow give the reason only as text."""
     code = error.errno if isinstance(error, OSError) else None
     text = str(error)
     if code in _DISK_FULL or any(os.strerror(one) in text for one in _DISK_FULL):
-        return "Free disk space, and run the same command again: it resumes where it stopped"
+        return ("Free disk space, and run the same command again: it resumes where it stopped",)
     if code in _NOT_ALLOWED or any(os.strerror(one) in text for one in _NOT_ALLOWED):
         return (
-            "Grant yourself write permission, or name another warehouse with --warehouse; queries need only "
-            "read permission"
+            "Grant yourself write permission, or name another warehouse with ",
+            Option("warehouse"),
+            "; queries need only read permission",
         )
     if code in _WRONG_KIND:
-        return "A file or folder of that name is in the way: move it away and run the same command again"
+        return ("A file or folder of that name is in the way: move it away and run the same command again",)
     if code == errno.ENAMETOOLONG:
-        return "Choose a folder with a shorter path with --warehouse"
-    return "Run the same command again: it resumes where it stopped"
+        return "Choose a folder with a shorter path with ", Option("warehouse")
+    return ("Run the same command again: it resumes where it stopped",)

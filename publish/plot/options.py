@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 from pyarrow import types
 
-from tracehouse.core.errors import UsageError
+from tracehouse.core.errors import Option, UsageError
 from tracehouse.definitions.query_files import Axis, Chart, find_chart_error
 
 # The kinds of charts that can draw any columns. Other kinds need columns with certain names.
@@ -66,13 +66,13 @@ def choose_chart(chart: Chart | None, answer: pa.Table, options: ChartOptions) -
 
 
 def _check(schema: pa.Schema, options: ChartOptions) -> None:
-    for option, column in (("--x", options.x), ("--y", options.y), ("--color", options.color)):
+    for name, column in (("x", options.x), ("y", options.y), ("color", options.color)):
         if column and column not in schema.names:
-            raise UsageError(f"{option} must be one of {', '.join(schema.names)}, not {column!r}")
+            raise UsageError(Option(name), f" must be one of {', '.join(schema.names)}, not {column!r}")
     if options.kind and options.kind not in KINDS:
-        raise UsageError(f"--kind must be one of {', '.join(KINDS)}, not {options.kind!r}")
+        raise UsageError(Option("kind"), f" must be one of {', '.join(KINDS)}, not {options.kind!r}")
     if options.log not in LOGS:
-        raise UsageError(f"--log must be x, y or xy, not {options.log!r}")
+        raise UsageError(Option("log"), f" must be x, y or xy, not {options.log!r}")
 
 
 def _choose_columns(answer: pa.Table, options: ChartOptions) -> Chart:

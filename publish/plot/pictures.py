@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from tracehouse.core.errors import UsageError, check_installed
+from tracehouse.core.errors import Option, UsageError, check_installed
 from tracehouse.core.text import identifier, quoted
 from tracehouse.engines.duckdb.read import binding, notes
 from tracehouse.engines.duckdb.read.binding import BoundQuery
@@ -57,9 +57,10 @@ class Described:
 def parse_size(width_mm: float | None, font_pt: float | None) -> Size:
     """The size of a picture from millimetres and points. Raises UsageError if it is out of range."""
     if width_mm is not None and not MIN_WIDTH_MM <= width_mm <= 2_000:
-        raise UsageError(f"--width must be {MIN_WIDTH_MM} to 2000 millimetres, not {width_mm:g}")
+        what = f" must be {MIN_WIDTH_MM} to 2000 millimetres, not {width_mm:g}"
+        raise UsageError(Option("width"), what)
     if font_pt is not None and not MIN_FONT <= font_pt <= 100:
-        raise UsageError(f"--font-size must be {MIN_FONT} to 100 points, not {font_pt:g}")
+        raise UsageError(Option("font_size"), f" must be {MIN_FONT} to 100 points, not {font_pt:g}")
     return Size((width_mm or 0) * POINTS_PER_MM, font_pt or 0)
 
 

@@ -16,7 +16,7 @@ import duckdb
 import pyarrow as pa
 from pyarrow import types
 
-from tracehouse.core.errors import UserError
+from tracehouse.core.errors import Option, Part, UserError
 from tracehouse.core.text import identifier, join_names, quoted
 from tracehouse.definitions.query_files import Axis, Chart, read_chart
 from tracehouse.definitions.view_files import DefinitionError
@@ -79,12 +79,13 @@ Row = dict[str, Any]
 class NoChartError(UserError):
     """The rows of an answer cannot be drawn. `reason` and `cause` are clauses without a full stop."""
 
-    def __init__(self, reason: str, cause: str = ""):
-        super().__init__(reason)
-        self.reason, self.cause = reason, cause
+    def __init__(self, *reason: Part, cause: str = ""):
+        super().__init__(*reason)
+        self.reason, self.cause = "".join(map(str, reason)), cause
 
-    def __str__(self) -> str:
-        return f"No chart, because {': '.join(filter(None, (self.reason, self.cause)))}."
+    @property
+    def parts(self) -> Sequence[object]:
+        return "No chart, because ", *self.args, f": {self.cause}." if self.cause else "."
 
 
 @dataclass(frozen=True)
@@ -216,10 +217,11 @@ def select_drawable(
         rows = None if query.is_relation else read(connection, query).read_all().num_rows
         if rows in (0, 1):
             raise NoChartError("the answer is a single row" if rows else "there are no rows")
-        raise UserError(f"{query.name} has no chart. Choose columns with --x and --y")
+        raise UserError(f"{query.name} has no chart. Choose columns with ", Option("x"), " and ", Option("y"))
     answer = read(connection, query).read_all()
     if not answer.num_rows:
-        raise NoChartError("there are no rows", " ".join(note.text for note in why_empty(connection, query)))
+        cause = " ".join(note.text for note in why_empty(connection, query))
+        raise NoChartError("there are no rows", cause=cause)
     chart = choose_chart(chart, answer, options)
     return select_rows(answer, chart, query.name)
 
@@ -318,7 +320,9 @@ def _check_rows(rows: Sequence[Row], chart: Chart, is_empty: bool) -> None:
         if len(set(places)) < len(places):
             raise NoChartError(
                 f"several rows have the same {axis_title(chart.x.name)}. "
-                "Choose a column that distinguishes them with --color, or --kind point"
+                "Choose a column that distinguishes them with ",
+                *(Option("color"), ", or ", Option("kind")),
+                " point",
             )
 
 

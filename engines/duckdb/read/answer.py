@@ -40,7 +40,7 @@ def running(connection: duckdb.DuckDBPyConnection, bind: Bind) -> Iterator[Bound
         # Imported late, because only an error needs it.
         from tracehouse.engines.duckdb.read import sql_errors
 
-        raise type(error)(sql_errors.explain(connection, error, query.reads)) from None
+        raise sql_errors.explain(connection, error, query.reads) from None
 
 
 def read(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> Any:
@@ -78,7 +78,7 @@ def _first_rows(connection: duckdb.DuckDBPyConnection, query: BoundQuery, limit:
     connection.execute(sql, dict(query.values))
     [(count,)] = connection.execute("select count(*) from temp.first_rows").fetchall()
     more = "rows and totals" if query.given.get("with_total") else "rows"
-    cut = f"the answer has more {more} (--limit {limit})" if count > limit else ""
+    cut = f"the answer has more {more}" if count > limit else ""
     return replace(query, sql=f"from temp.first_rows limit {limit}", values={}, cut=cut)
 
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from tracehouse.core.errors import UsageError, UserError
+from tracehouse.core.errors import LIST_QUERIES, Command, UsageError, UserError
 from tracehouse.definitions.lists import BRIEF, LISTS, Kind
 from tracehouse.engines.duckdb.read import notes
 from tracehouse.engines.duckdb.read.catalog import check_is_built, queries_without_data
 from tracehouse.engines.duckdb.read.guard import reading_statement
 from tracehouse.engines.duckdb.read.membership import find_not_loaded
-from tracehouse.engines.duckdb.read.notes import Note
+from tracehouse.engines.duckdb.read.notes import NOT_LISTED, Note
 from tracehouse.engines.duckdb.read.search import close_matches, find, suggest_queries
 from tracehouse.engines.names import MOST_ROWS
 
@@ -204,15 +204,15 @@ def bind_list(
     found = find(connection, kind, trace, words)
     names = [name for name in found if name not in empty]
     if found and not names:
-        command = " ".join(filter(None, ["traces list queries", trace, "--all"]))
-        raise UserError(f"{_count_empty(len(found))}. List them: `{command}`")
+        command = Command("list", ["queries", *filter(None, [trace])], {"all": ""})
+        raise UserError(f"{_count_empty(len(found))}. List them: ", command)
     if not names:
         of_trace = f" of {trace}" if trace else ""
         others = [other.value for other in Kind if other != kind and find(connection, other, trace, words)]
-        advice = f"List all: `traces list {kind.value}`"
+        what, command = "List all", Command("list", [kind.value])
         if others:
-            advice = f"Some {others[0]} match: `traces list {others[0]} --search`"
-        raise UserError(f'No {kind.value}{of_trace} match "{words}". {advice}')
+            what, command = f"Some {others[0]} match", Command("list", [others[0]], {"search": ""})
+        raise UserError(f'No {kind.value}{of_trace} match "{words}". {what}: ', command)
     sql = f"""
         with listed as ({LISTS[kind]}),
 
@@ -224,8 +224,7 @@ def bind_list(
         order by wanted.place
         """
     hidden = len(found) - len(names)
-    text = f"{_count_empty(hidden, 'more ')}. Show them with --all"
-    notes = [Note("not listed", text, "note")] if hidden else []
+    notes = [Note(NOT_LISTED, _count_empty(hidden, "more "), "note")] if hidden else []
     return BoundQuery(sql, {"names": names}, limit=limit, notes=notes)
 
 
@@ -261,7 +260,7 @@ def _check_is_relation(connection: duckdb.DuckDBPyConnection, name: str, texts: 
     if (name,) not in connection.execute(sql).fetchall():
         check_is_built(connection, name)
         suggested = suggest_queries(connection, name)
-        raise UsageError(f'No query, view or table named "{name}".{suggested} List: `traces list queries`')
+        raise UsageError(f'No query, view or table named "{name}".{suggested} List: ', LIST_QUERIES)
     if texts:
         raise UsageError(f"{name} is a table or view, which has no parameters")
 

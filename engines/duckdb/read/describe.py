@@ -8,7 +8,7 @@ from pathlib import Path
 
 import duckdb
 
-from tracehouse.core.errors import UsageError
+from tracehouse.core.errors import Command, UsageError
 from tracehouse.definitions.sql_text import first_statement
 from tracehouse.engines.duckdb.read import membership, notes
 from tracehouse.engines.duckdb.read.catalog import check_is_built, read_rows
@@ -91,7 +91,8 @@ def describe(connection: duckdb.DuckDBPyConnection, name: str, on_data: bool = F
         """
     matches = close_matches(name, [known for (known,) in connection.execute(sql).fetchall()])
     word = name.rpartition(".")[2]
-    raise UsageError(f'No object named "{name}".{matches} Search: `traces list queries --search {word}`')
+    search = Command("list", ["queries"], {"search": word})
+    raise UsageError(f'No object named "{name}".{matches} Search: ', search)
 
 
 def _grid(connection: duckdb.DuckDBPyConnection, heading: str, name: str) -> Grid:
@@ -123,7 +124,7 @@ def _check_is_column(connection: duckdb.DuckDBPyConnection, name: str) -> None:
         """
     if known := [row[0] for row in connection.execute(sql, {"owner": owner}).fetchall()]:
         matches = close_matches(column, known)
-        raise UsageError(f"{owner} has no column {column}.{matches} List all: `traces describe {owner}`")
+        raise UsageError(f"{owner} has no column {column}.{matches} List all: ", Command("describe", [owner]))
 
 
 def _column_notes(connection: duckdb.DuckDBPyConnection, name: str) -> list[Note]:

@@ -14,7 +14,7 @@ from typing import Any
 
 import duckdb
 
-from tracehouse.core.errors import UsageError, UserError
+from tracehouse.core.errors import LIST_QUERIES, UsageError, UserError
 from tracehouse.definitions.names import OWN
 from tracehouse.definitions.released import SEVERAL_TRACES
 from tracehouse.engines.duckdb.read.selected_traces import selected_traces
@@ -349,7 +349,7 @@ def _check_table_functions(connection: duckdb.DuckDBPyConnection, called: set[tu
 
             full = f"{schema}.{name}"
             matches = suggest_queries(connection, full)
-            raise UserError(f'No query named "{full}".{matches} List: `traces list queries`')
+            raise UserError(f'No query named "{full}".{matches} List: ', LIST_QUERIES)
         raise UserError(
             f"The table function {name} is not allowed here, where statements read only the warehouse. The "
             "DuckDB shell also reads other files: `traces shell`"

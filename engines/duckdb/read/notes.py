@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 # The names of the notes on tables without data and on an answer without rows.
 NO_DATA, NO_ROWS = "no data", "no rows"
+# The name of the note on objects that a list omits.
+NOT_LISTED = "not listed"
 # The name of the note on the traces that an answer leaves out: see `membership`.
 NOT_COUNTED = "not counted"
 # The name of the note on rows that did not fit their tables.

@@ -30,7 +30,7 @@ from typing import Any, TypeVar
 import duckdb
 
 from tracehouse.core import signals
-from tracehouse.core.errors import TOO_MANY_FILES, UsageError, UserError
+from tracehouse.core.errors import CHECK_FILES, TOO_MANY_FILES, Command, Option, UsageError, UserError
 from tracehouse.core.permissions import explain_denied
 from tracehouse.core.temporary import temporary_folder
 from tracehouse.core.text import quoted
@@ -62,9 +62,12 @@ _OTHER_ERRORS = (UserError, duckdb.BinderException, duckdb.CatalogException, duc
 _DAMAGED_HEADER = re.compile("TProtocolException|don't know what type")
 # The share of the memory limit for DuckDB's buffers. It allocates other data outside its buffer manager.
 _SHARE_OF_BUFFERS = 0.9
-_ADVICE = "Request less data, or raise --memory-limit"
 
 T = TypeVar("T")
+
+
+class UnknownNameError(UserError):
+    """A statement names a column, table or function that DuckDB does not find."""
 
 
 @dataclass(frozen=True)
@@ -325,18 +328,21 @@ def _result(ended: Child, limits: Limits) -> Any:
         how = f"with {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
         raise UserError(
             f"The query process ended {how}: the query is nested too deeply, or needs more memory. "
-            "Simplify it, or raise --memory-limit"
+            "Simplify it, or raise ",
+            Option("memory_limit"),
         ) from None
 
 
 def too_late(limits: Limits) -> UserError:
     """The error of work that takes longer than its limit."""
-    return UserError(f"No answer within {limits.timeout_s:g} s. Request less data, or raise --timeout")
+    what = f"No answer within {limits.timeout_s:g} s. Request less data, or raise "
+    return UserError(what, Option("timeout"))
 
 
 def _too_large(limits: Limits) -> UserError:
     limit = f" of {limits.memory}" if limits.memory else ", half of this machine's memory"
-    return UserError(f"The answer needs more than the memory limit{limit}. {_ADVICE}")
+    what = f"The answer needs more than the memory limit{limit}. Request less data, or raise "
+    return UserError(what, Option("memory_limit"))
 
 
 @contextmanager
@@ -391,8 +397,10 @@ def _database(warehouse: Path) -> Path:
     # DuckDB would wait for a writer of a named pipe.
     if not path.is_file():
         raise UserError(
-            f"{path}: no such database. Create it with `traces ingest --raw DIR`, "
-            "or name the folder of an existing warehouse with --warehouse"
+            f"{path}: no such database. Create it with ",
+            Command("ingest", options={"raw": "DIR"}),
+            ", or name the folder of an existing warehouse with ",
+            Option("warehouse"),
         )
     return path
 
@@ -456,7 +464,7 @@ def _explain_stored_file(error: Exception, warehouse: Path) -> str:
     reason = text.partition("\n")[0].rstrip(".")
     if found and not Path(found[0]).is_file():
         reason = f"{found[0]}: the file is missing"
-    return f"{reason}. `traces check --files` lists missing and damaged files, and how to restore them"
+    return f"{reason}. {CHECK_FILES} lists missing and damaged files, and how to restore them"
 
 
 def _list_failures() -> tuple[type[Exception], ...]:
@@ -479,13 +487,18 @@ def _as_user_error(error: Exception, scratch: Path, warehouse: Path, limits: Lim
         return UserError(TOO_MANY_FILES)
     if explained := _explain_stored_file(error, warehouse):
         return UserError(explained)
-    is_unknown_name = isinstance(error, duckdb.BinderException | duckdb.CatalogException)
+    is_unknown_name = isinstance(error, duckdb.BinderException | duckdb.CatalogException | UnknownNameError)
     if is_unknown_name and (version := _other_version(warehouse)):
         # Names of the catalog may be missing, of which the user's statement says nothing.
         what = f"Tracehouse {version} built this database, and this version cannot answer from it"
         return UserError(f"{what}. Run `traces build`")
     # A user's statement begins one line lower than written: see `guard.reading_statement`. The line above it
     # is ours, and DuckDB points at it if it does not know the place, as in the argument of `query_table`.
-    text = _OWN_LINE.sub("", text)
-    text = _LINE.sub(lambda match: f"LINE {int(match[1]) - 1}: ", text)
-    return UserError(text) if text != str(error) or not isinstance(error, UserError) else error
+    parts = error.parts if isinstance(error, UserError) else [text]
+    located = [_locate(part) if isinstance(part, str) else part for part in parts]
+    return error if isinstance(error, UserError) and located == [*parts] else UserError(*located)
+
+
+def _locate(text: str) -> str:
+    """Return a part of an error with the line numbers of the user's statement."""
+    return _LINE.sub(lambda match: f"LINE {int(match[1]) - 1}: ", _OWN_LINE.sub("", text))

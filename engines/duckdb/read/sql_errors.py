@@ -1,12 +1,14 @@
 """Add the closest names of the warehouse to DuckDB's errors on unknown columns, tables and functions."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 import duckdb
 
+from tracehouse.core.errors import Command, Part
 from tracehouse.core.text import join_names
 from tracehouse.engines.duckdb.read.catalog import check_is_built, read_rows
+from tracehouse.engines.duckdb.read.sandbox import UnknownNameError
 from tracehouse.engines.duckdb.read.search import (
     close_matches,
     find_columns,
@@ -26,29 +28,31 @@ _GROUPED_WINDOW = "Cannot group on a window clause"
 _SIMILAR = 0.7
 
 
-def explain(connection: duckdb.DuckDBPyConnection, error: duckdb.Error, reads: Collection[str]) -> str:
-    """Return the text of a statement's error, with the closest columns or tables if a name is unknown.
+def explain(
+    connection: duckdb.DuckDBPyConnection, error: duckdb.Error, reads: Collection[str]
+) -> UnknownNameError:
+    """Return a statement's error, with the closest columns or tables if a name is unknown.
 
     `reads` are the tables, views and queries that the statement names. Raises UserError if the unknown table
     is the user's own view and could not be built.
     """
     said, _, place = str(error).partition("\n\n")
+    parts: Sequence[Part] = ()
     if found := _COLUMN.search(said):
-        text = _explain_column(connection, found["name"] or found["other"], said, reads)
+        parts = _explain_column(connection, found["name"] or found["other"], said, reads)
     elif found := _TABLE.search(said):
-        text = _explain_table(connection, found["name"].lower(), reads)
+        parts = _explain_table(connection, found["name"].lower(), reads)
     elif found := _FUNCTION.search(said):
-        text = _explain_function(connection, found["name"], said)
+        parts = (_explain_function(connection, found["name"], said),)
     elif _GROUPED_WINDOW in said:
-        text = f"{said}. `group by all` groups by each column without an aggregate: name the columns instead"
-    else:
-        return str(error)
-    return f"{text}\n\n{place}" if text else str(error)
+        advice = "`group by all` groups by each column without an aggregate: name the columns instead"
+        parts = (f"{said}. {advice}",)
+    return UnknownNameError(*parts, f"\n\n{place}") if parts else UnknownNameError(str(error))
 
 
 def _explain_column(
     connection: duckdb.DuckDBPyConnection, name: str, said: str, reads: Collection[str]
-) -> str:
+) -> Sequence[Part]:
     rows = read_rows(
         connection,
         """
@@ -58,29 +62,31 @@ def _explain_column(
         reads=sorted(reads),
     )
     if not rows:
-        return ""
+        return ()
     meanings = {row["column_name"]: row["meaning"] for row in rows}
     candidates = re.findall(r'"([^"]+)"', said.partition("Candidate bindings:")[2])
     # A candidate may be a column of a subquery, which the catalog does not have.
     spelled = similar_names(name, [*dict.fromkeys([*candidates, *meanings])], _SIMILAR)
     objects = sorted({row["object_name"] for row in rows})
-    listed = " or ".join(f"`traces describe {one}`" for one in objects[:2])
+    first, *others = (Command("describe", [one]) for one in objects[:2])
     matches = list_matches([*spelled, *find_columns(name, meanings)])
-    return f'No column "{name}" in {join_names(objects, 3)}.{matches} List all: {listed}'
+    what = f'No column "{name}" in {join_names(objects, 3)}.{matches} List all: '
+    return what, first, *(part for other in others for part in (" or ", other))
 
 
-def _explain_table(connection: duckdb.DuckDBPyConnection, name: str, reads: Collection[str]) -> str:
+def _explain_table(
+    connection: duckdb.DuckDBPyConnection, name: str, reads: Collection[str]
+) -> Sequence[Part]:
     full = next((read for read in sorted(reads) if read == name or read.endswith(f".{name}")), name)
     check_is_built(connection, full)
     if connection.execute("select 1 from catalog.queries where query_name = $1", [full]).fetchall():
-        return f"{full} is a query: write {full}() with parentheses"
+        return (f"{full} is a query: write {full}() with parentheses",)
     sql = "select table_name from catalog.tables union select view_name from catalog.views"
     names = [known for (known,) in connection.execute(sql).fetchall()]
     same = sorted(known for known in names if known.endswith(f".{name}"))
     matches = list_matches(same, 20) if same and full == name else close_matches(full, names)
-    return (
-        f'No table or view "{full}".{matches or suggest_queries(connection, full)} List: `traces list views`'
-    )
+    matches = matches or suggest_queries(connection, full)
+    return f'No table or view "{full}".{matches} List: ', Command("list", ["views"])
 
 
 def _explain_function(connection: duckdb.DuckDBPyConnection, name: str, said: str) -> str:

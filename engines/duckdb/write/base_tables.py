@@ -13,7 +13,7 @@ from pathlib import Path
 from duckdb import DuckDBPyConnection
 from duckdb import Error as DuckDBError
 
-from tracehouse.core.errors import UserError
+from tracehouse.core.errors import CHECK_FILES, UserError
 from tracehouse.core.permissions import explain_denied_in
 from tracehouse.core.text import identifier, quoted
 from tracehouse.definitions.column_docs import comment_text
@@ -85,7 +85,7 @@ def _create(connection: DuckDBPyConnection, name: str, rows: str, copy_tables: b
         raise UserError(
             explain_denied_in(str(error))
             or f"{name}: cannot read one of its Parquet files ({str(error).splitlines()[0]}). "
-            "`traces check --files` lists damaged files. If there are none, an older version of Tracehouse "
+            f"{CHECK_FILES} lists damaged files. If there are none, an older version of Tracehouse "
             "wrote the file: ingest its raw file again, or run `traces forget`"
         ) from error
     return kind

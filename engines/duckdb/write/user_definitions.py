@@ -261,7 +261,7 @@ def _explain(connection: duckdb.DuckDBPyConnection, one: ViewFile | QueryFile, e
     if outside := explain_outside(str(error.__cause__)):
         return f"{error.place}: {outside}"
     try:
-        explained = sql_errors.explain(connection, error.__cause__, one.references)
+        explained = str(sql_errors.explain(connection, error.__cause__, one.references))
     except UserError as left_out:
         # It reads a view or query of the package that could not be built.
         return f"{error.place}: {left_out}"
