@@ -75,7 +75,7 @@ def serve(warehouse: Path, limits: Limits, port: int, report_address: Callable[[
         token = secrets.token_urlsafe(24)
         bound = listening.getsockname()[1]
         config = uvicorn.Config(
-            build_application(Service(warehouse, limits), token, bound),
+            build_application(BrowserService(warehouse, limits), token, bound),
             log_level="warning",
             access_log=False,
             lifespan="off",
@@ -88,7 +88,7 @@ def serve(warehouse: Path, limits: Limits, port: int, report_address: Callable[[
         serving.join()
 
 
-class Service:
+class BrowserService:
     """A warehouse, the queues of its queries and of quick requests, and the running requests by name."""
 
     def __init__(self, warehouse: Path, limits: Limits):
@@ -141,7 +141,7 @@ class Service:
             return file.open("rb")
 
 
-def build_application(service: Service, token: str, port: int) -> "Starlette":
+def build_application(service: BrowserService, token: str, port: int) -> "Starlette":
     """Build the ASGI application. The first request has the token in its URL, later ones in a cookie."""
     from starlette.applications import Starlette
     from starlette.middleware import Middleware

@@ -20,7 +20,6 @@ from tracehouse.engines.duckdb.read import describe, fork_server, sandbox
 from tracehouse.engines.duckdb.read.binding import bind_list
 from tracehouse.engines.duckdb.read.sandbox import Limits
 from tracehouse.publish import columns, description
-from tracehouse.publish.mcp_input import answer_refused_requests
 from tracehouse.publish.serving import Queue
 from tracehouse.publish.site import contract
 from tracehouse.publish.site.contract import Json, Request
@@ -43,7 +42,7 @@ _MOST_CHARACTERS = 20_000
 Parameter = str | int | float | bool
 
 
-class Service:
+class McpService:
     """A warehouse, the limits of each query, and the queue of queries."""
 
     def __init__(self, folder: Path, limits: Limits, most_rows: int):
@@ -76,12 +75,10 @@ def serve(folder: Path, limits: Limits, most_rows: int) -> None:
     # Check the warehouse first: the import of the protocol takes a second.
     sandbox.check(folder, limits)
     check_installed("The MCP server needs", "mcp", "mcp")
-    server = build_server(Service(folder, limits, most_rows))
-    answer_refused_requests(server)
-    server.run("stdio")
+    build_server(McpService(folder, limits, most_rows)).run("stdio")
 
 
-def build_server(service: Service) -> "MCPServer":
+def build_server(service: McpService) -> "MCPServer":
     """Build the server with its four tools."""
     from importlib.metadata import version
 
