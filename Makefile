@@ -1,35 +1,29 @@
-# make demo [RAW=folder]   set up, ingest synthetic files or your raw files, and run four queries
-# make test                set up and run the tests; about 5 minutes on 2 cores
+# make demo                set up, ingest synthetic files and run four queries; RAW=folder ingests your raw files instead, and
+#                          SITE=folder publishes them as a static site
+# make test [TRACE=x]      set up and run the tests; about 5 minutes on 2 cores. Or run the tests of one trace: its ledgers,
+#                          rules, views, queries and samples
 # make long-test           run the tests that take more than a few seconds, and those that need the publishers' files
 # make older-test          open a database with an older version of DuckDB
-# make goldens [TRACE=x]   write the answers over tests/fixture to tests/goldens, or those of one trace alone; read the
-#                          difference before you commit it
-# make test-trace TRACE=x  run the tests of one trace: its ledgers, rules, views, queries and samples
-# make hostile             run all tests with broken files, kills, concurrent readers and damage; needs Node
-# make random-test         run the tests with random input on 10 times as many examples
-# make depth               run 10,000 sequences of commands, some killed, and ingest 56,000 damaged files; 2 hours on 2 cores
-# make nightly             run the suites that need most time or cases one after the other and print a summary; 4 hours;
-#                          PARTS="hostile docs-test" runs only these two
 # make spark-test          compare all views and queries with DuckDB over samples, and test the rest of Spark; needs Java 17
-# make spark-cluster-test  the same on a cluster of two workers, over samples and the publishers' files, with killed workers
 # make bi-test             test the DuckDB shell, SQLAlchemy, ibis, PostgreSQL and every chart; needs PostgreSQL's server
-# make tools-test          test Superset, Harlequin and marimo, each in an environment of its own
-# make site                publish the demo as a static site in build/demo-site, or your files with RAW=folder
 # make site-test           test the static site in Chromium: accessibility, and all queries in three engines; and the DuckDB
 #                          shell over HTTP
-# make web                 build the pages of the site and of `traces explore` from web/; needs Node 20.19 or later
+# make docs-test           run the tutorial, build the documentation, and check its links; needs Node
+# make nightly             run the suites that need most time or cases one after the other, and print a summary; 4 hours.
+#                          PARTS="hostile tools-test" runs only these two. docs/development.md describes the suites
 # make lint                run ruff, mypy and sqlfluff; with npm, check the types of web/ and its build
 # make bench               run the benchmarks
-# make verified RAW=folder update docs/verified.md from the publishers' files in a folder
+# make goldens [TRACE=x]   write the answers over tests/fixture to tests/goldens, or those of one trace alone; read the
+#                          difference before you commit it
 # make docs                build the documentation in build/site
-# make docs-test           run the tutorial, build the documentation, and check its links; needs Node
-# make tables              update the generated tables in the documents
+# make tables [RAW=folder] update the generated tables in the documents; docs/verified.md from the publishers' files in a folder
+# make web                 build the pages of the site and of `traces explore` from web/; needs Node 20.19 or later
 # make clean               remove everything that the other targets created
 
 PYTHON ?= python3
 VENV := .venv
 OLDER_DUCKDB := 1.5.6
-OLDER_VENV := .venv-duckdb-$(OLDER_DUCKDB)
+OLDER_VENV := .venv-older
 BIN := $(VENV)/bin
 # The files and folders that contain tests of a single trace.
 OF_A_TRACE := $(addprefix tests/, clients/test_macros.py docs/test_contributing.py docs/test_tables.py \
@@ -49,8 +43,12 @@ DEMO := demo
 # of the tests' processes takes a fifth of the time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test long-test older-test goldens test-trace spark-test spark-cluster-test bi-test tools-test site site-test hostile random-test depth nightly web lint \
-	lint-style lint-types lint-sql lint-web bench verified docs docs-test tables venvs clean
+# The suites that .ci/run leaves out, and the parts of `make lint`.
+SUITES := hostile random-test spark-cluster-test tools-test depth
+LINTS := lint-style lint-types lint-sql $(if $(shell command -v npm),lint-web)
+
+.PHONY: demo test long-test older-test spark-test bi-test site-test docs-test nightly lint bench goldens docs tables web clean \
+	$(SUITES) $(LINTS)
 
 # uv takes seconds where pip takes a minute and a half. It ignores pip's configuration, so pip is the fallback.
 # An interrupted run may leave an environment without pip, which is made again.
@@ -67,26 +65,22 @@ $(VENV)/ready: $(VENV)/installed
 	touch $@
 
 # Older clients open the file that the installed version builds.
-$(OLDER_VENV)/ready: pyproject.toml
+$(OLDER_VENV)/ready: pyproject.toml Makefile
 	$(call install,$(OLDER_VENV),--editable . duckdb==$(OLDER_DUCKDB) hypothesis pytest pytest-timeout)
 	touch $@
 
 # Separate folders keep synthetic tables out of a warehouse of real files.
-ifdef RAW
-WAREHOUSE := $(DEMO)/warehouse
-demo: $(VENV)/installed
-else
-RAW := $(DEMO)/synthetic/raw
-WAREHOUSE := $(DEMO)/synthetic/warehouse
-demo: $(VENV)/installed
-	$(BIN)/traces sample --out $(RAW) --scale 0.01
-endif
-	$(BIN)/traces ingest --raw $(RAW) --warehouse $(WAREHOUSE)
+WAREHOUSE := $(DEMO)/$(if $(RAW),,synthetic/)warehouse
+FILES := $(or $(RAW),$(DEMO)/synthetic/raw)
+demo: $(VENV)/installed $(if $(SITE),web/node_modules/ready)
+	$(if $(RAW),,$(BIN)/traces sample --out $(FILES) --scale 0.01)
+	$(BIN)/traces ingest --raw $(FILES) --warehouse $(WAREHOUSE)
 	$(BIN)/traces list --warehouse $(WAREHOUSE) --format table
 	$(BIN)/traces query itp.gpu_hours --warehouse $(WAREHOUSE) --format table
 	$(BIN)/traces query pai.machines --warehouse $(WAREHOUSE) --format table
 	$(BIN)/traces query openb.request_tiers --warehouse $(WAREHOUSE) --format table
 	$(BIN)/traces query zeus.cheapest -p eta=1 --warehouse $(WAREHOUSE) --format table
+	$(if $(SITE),mkdir -p $(dir $(SITE)) && $(BIN)/traces publish --warehouse $(WAREHOUSE) --site $(SITE))
 	@echo
 	@echo 'Put `traces` and `duckdb` on the PATH:'
 	@echo '  source $(BIN)/activate'
@@ -95,25 +89,20 @@ endif
 	@echo 'List all queries:'
 	@echo '  traces list queries --warehouse $(WAREHOUSE)'
 
-venvs: $(VENV)/ready $(OLDER_VENV)/ready
-
 test: $(VENV)/ready
-	$(BIN)/pytest --numprocesses auto --dist worksteal --ignore tests/clients
+	$(if $(TRACE),TRACEHOUSE_SUITES=long) $(BIN)/pytest --numprocesses $(if $(TRACE),2,auto) --dist worksteal \
+		$(if $(TRACE),--only-trace $(TRACE) $(OF_A_TRACE),--ignore tests/clients)
 
 long-test: $(VENV)/ready
 	TRACEHOUSE_SUITES=long $(BIN)/pytest --numprocesses auto --dist worksteal -m 'real_files or suite' --ignore tests/clients
 
-older-test: venvs
+older-test: $(VENV)/ready $(OLDER_VENV)/ready
 	$(OLDER_VENV)/bin/pytest tests/clients/test_older_duckdb.py
 
 goldens: $(VENV)/ready
 	$(BIN)/pytest tests/test_goldens.py --write-goldens $(if $(TRACE),--only-trace $(TRACE))
 	git diff --stat tests/goldens
 	$(if $(TRACE),@echo 'Run `make goldens` once before you push: answers over all traces may have changed')
-
-test-trace: $(VENV)/ready
-	$(if $(TRACE),,$(error Name a trace: make test-trace TRACE=itp))
-	TRACEHOUSE_SUITES=long $(BIN)/pytest --numprocesses 2 --dist worksteal --only-trace $(TRACE) $(OF_A_TRACE)
 
 spark-test: $(VENV)/ready
 	TRACEHOUSE_SUITES=spark $(BIN)/pytest tests/spark
@@ -145,10 +134,6 @@ web/node_modules/ready: web/package-lock.json
 web: web/node_modules/ready
 	$(NPM) run build
 
-site: web/node_modules/ready demo
-	mkdir -p build
-	$(BIN)/traces publish --warehouse $(WAREHOUSE) --site build/demo-site
-
 $(HTTPFS_VENV)/ready: Makefile
 	$(call install,$(HTTPFS_VENV),$(HTTPFS))
 	touch $@
@@ -172,7 +157,7 @@ depth: $(VENV)/ready
 		--dist worksteal --timeout 14400 tests/hostile/test_state_machine.py tests/hostile/test_fuzz.py
 
 # Prints the failed tests and the last line of pytest for each suite. A suite that fails does not end the run.
-PARTS := test docs-test site-test bi-test hostile random-test spark-cluster-test tools-test depth
+PARTS := test docs-test site-test bi-test $(SUITES)
 nightly: $(VENV)/ready
 	@mkdir -p build/nightly; export TRACEHOUSE_SEED=$${TRACEHOUSE_SEED:-$$(date +%Y%m%d)}; failed=; \
 	for part in $(PARTS); do \
@@ -182,7 +167,7 @@ nightly: $(VENV)/ready
 	done; \
 	echo "failed:$${failed:- none}; repeat with TRACEHOUSE_SEED=$$TRACEHOUSE_SEED"; test -z "$$failed"
 
-lint: lint-style lint-types lint-sql $(if $(shell command -v npm),lint-web)
+lint: $(LINTS)
 
 # The built pages are committed, so that an installation needs no Node. They must match the sources.
 lint-web: web/node_modules/ready
@@ -210,9 +195,6 @@ bench: $(VENV)/ready
 	$(BIN)/python -m tracehouse.bench.startup
 	$(BIN)/python -m tracehouse.bench.growth
 
-verified: $(VENV)/ready
-	$(BIN)/python -m tracehouse.docs.verified $(RAW)
-
 $(VENV)/documented: $(VENV)/ready
 	$(call install,$(VENV),--editable '.[docs]')
 	touch $@
@@ -227,6 +209,7 @@ docs-test: $(VENV)/documented web/node_modules/ready
 
 tables: $(VENV)/ready
 	$(BIN)/python -m tracehouse.docs.tables
+	$(if $(RAW),$(BIN)/python -m tracehouse.docs.verified $(RAW))
 
 clean:
 	rm -rf .venv .venv-* build dist *.egg-info $(DEMO) .mypy_cache .ruff_cache .pytest_cache .hypothesis

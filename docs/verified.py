@@ -52,7 +52,7 @@ def page(connection: duckdb.DuckDBPyConnection) -> str:
     parts = [
         "# Published and computed figures",
         f"Output of `traces verify {' '.join(TRACES)} --format markdown`, version {version('tracehouse')}, "
-        "for the files in the last table. `make verified RAW=folder` updates this page, and a test compares "
+        "for the files in the last table. `make tables RAW=folder` updates this page, and a test compares "
         "it. The tolerance and SQL of each figure are in `catalog.published`. Measured values are rounded to "
         "ten digits. Counts of the files that no document prints are not here: `traces check` compares them.",
         f"{len(results)} figures: {summary}. By the kind of source, which [Verification](verification.md) "

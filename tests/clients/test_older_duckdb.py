@@ -1,6 +1,6 @@
 """An older DuckDB opens the file that the newest one built, and gives the golden answers.
 
-    .venv-duckdb-1.5.6/bin/pytest tests/clients/test_older_duckdb.py
+    .venv-older/bin/pytest tests/clients/test_older_duckdb.py
 
 The environment `.venv` builds the file; this process is the client.
 """
@@ -21,7 +21,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if not duckdb.__version__.startswith("1."):
         pytest.skip("this environment has the DuckDB that builds")
     if not BUILDER.exists():
-        pytest.skip("no environment builds the file: run `make venvs`")
+        pytest.skip("no environment builds the file: run `make .venv/ready`")
     warehouse = tmp_path_factory.mktemp("built") / "warehouse"
     raw = ["--raw", REPOSITORY / "tests" / "fixture", "--warehouse", warehouse]
     subprocess.run([BUILDER, "-m", "tracehouse", "ingest", *raw], capture_output=True, cwd=REPOSITORY)

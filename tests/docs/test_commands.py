@@ -164,4 +164,6 @@ def test_ci_installs_every_extra() -> None:
     assert "$(call install,$(VENV),--editable '.[dev]')" in (REPOSITORY / "Makefile").read_text(
         encoding="utf-8"
     )
-    assert "make --jobs 2 venvs" in (REPOSITORY / ".ci" / "run").read_text(encoding="utf-8")
+    assert "make --jobs 2 .venv/ready .venv-older/ready" in (REPOSITORY / ".ci" / "run").read_text(
+        encoding="utf-8"
+    )

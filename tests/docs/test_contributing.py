@@ -107,9 +107,9 @@ def test_the_example_works(tree: Path) -> None:
 
 @suites.of("docs")
 def test_the_tests_accept_the_example(tree: Path) -> None:
-    """Run `make tables`, `make goldens` and `make test-trace` of the page; without the publisher's files."""
+    """Run `make tables`, `make goldens` and `make test` of the page; without the publisher's files."""
     subprocess.run(["git", "init", "--quiet"], cwd=tree, check=True)
-    for command in non_empty(re.findall(r"^ {4}(make (?:tables|goldens|test-trace).*)$", CONTRIBUTING, re.M)):
+    for command in non_empty(re.findall(r"^ {4}(make (?:tables|goldens|test TRACE).*)$", CONTRIBUTING, re.M)):
         if "TRACES_TEST_DATA" not in command:
             run(tree, command)
 

@@ -28,7 +28,7 @@ def test_page_agrees_with_real_files(real_warehouse: Path) -> None:
     differing = [
         (old, new) for old, new in zip_longest(committed, current, fillvalue="") if cells(old) != cells(new)
     ]
-    assert differing == [], "run `make verified RAW=folder`"
+    assert differing == [], "run `make tables RAW=folder`"
 
 
 def test_page_has_no_unexplained_difference() -> None:
