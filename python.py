@@ -30,20 +30,15 @@ from tracehouse.core.arguments import (
     check_whole_number,
 )
 from tracehouse.core.errors import Command, Option, UsageError, UserError, describe_error
+from tracehouse.core.text import quoted
 from tracehouse.definitions.lists import Kind
 from tracehouse.engines.duckdb.read import answer, describe, fork_server, notes, sandbox
-from tracehouse.engines.duckdb.read.binding import (
-    Bind,
-    BoundQuery,
-    bind_list,
-    bind_query,
-    bind_statement,
-    check_occurs,
-)
+from tracehouse.engines.duckdb.read.binding import BoundQuery, check_occurs
 from tracehouse.engines.duckdb.read.catalog import check_traces
 from tracehouse.engines.duckdb.read.guard import reading_statement
 from tracehouse.engines.duckdb.read.notes import Note
 from tracehouse.engines.duckdb.read.sandbox import Limits
+from tracehouse.engines.request import Listing, NamedQuery, Request, Statement
 from tracehouse.publish.columns import exact
 
 if TYPE_CHECKING:
@@ -310,8 +305,7 @@ class Warehouse:
         }
         name, given = check_text("name", name), check_values("parameters", listed)
         limit = None if limit is None else check_whole_number("limit", limit)
-        bind = partial(bind_query, name=name, texts=_texts(given), limit=limit)
-        return self._answer(bind, name, given)
+        return self._answer(Request(NamedQuery(name, _texts(given)), limit), name, given)
 
     def sql(self, statement: str, values: Mapping[str, Value] | None = None) -> Answer:
         """Run one read-only SQL statement. `values` has the values of its parameters, such as `$name`.
@@ -320,7 +314,7 @@ class Warehouse:
         """
         statement = check_text("statement", statement)
         given = check_values("values", {} if values is None else values)
-        return self._answer(partial(bind_statement, sql=statement, values=given), "", given)
+        return self._answer(Request(Statement(statement, given)), "", given)
 
     def jobs(self, *traces: str) -> Answer:
         """Read the jobs of the named traces, or of all traces: the rows of `unified.jobs`.
@@ -334,7 +328,11 @@ class Warehouse:
             >>> {"submit_s", "wait_s", "run_s", "requested_gpus", "status"} <= set(jobs.columns)
             True
         """
-        return self._answer(partial(_bind_jobs, traces=check_texts("traces", traces)), "", {})
+        where = ""
+        if chosen := check_texts("traces", traces):
+            self._run(partial(_check_have_jobs, traces=chosen))
+            where = f" where trace in ({', '.join(map(quoted, chosen))})"
+        return self._answer(Request(Statement(f"select * from unified.jobs{where}")), "", {})
 
     def verify(self, *traces: str) -> "polars.DataFrame":
         """Compare the published figures of the named traces, or of all traces, with the data.
@@ -371,8 +369,8 @@ class Warehouse:
         with_empty = check_flag("with_empty", with_empty)
         if kind not in set(Kind):
             raise UsageError(f"Unknown kind {kind}. Known: {', '.join(Kind)}")
-        bind = partial(bind_list, kind=Kind(kind), trace=trace, words=search, with_empty=with_empty)
-        return polars.DataFrame(self._answer(bind, "", {}).arrow())
+        request = Request(Listing(Kind(kind), trace, search, with_empty))
+        return polars.DataFrame(self._answer(request, "", {}).arrow())
 
     def describe(self, name: str) -> Meaning:
         """Describe a table, view, query, trace, column or caveat.
@@ -395,11 +393,10 @@ class Warehouse:
     def __repr__(self) -> str:
         return f"tracehouse.open({str(self.folder)!r})"
 
-    def _answer(self, bind: Bind, name: str, values: Mapping[str, Value]) -> Answer:
-        """Run a named query, or with an empty name a statement."""
+    def _answer(self, request: Request, name: str, values: Mapping[str, Value]) -> Answer:
         with _in_python(), sandbox.scratch_folder() as scratch:
             file = scratch / "answer"
-            query, sources = self._run(partial(_write_answer, bind=bind, file=file), scratch)
+            query, sources = self._run(partial(_write_answer, request=request, file=file), scratch)
             # The file exists until the last table that reads it is gone.
             with pa.memory_map(str(file)) as rows, pa.ipc.open_stream(rows) as reader:
                 table = _with_integers(reader.read_all())
@@ -522,24 +519,22 @@ def _texts(parameters: Mapping[str, Value]) -> dict[str, str]:
     return {name: exact(value) for name, value in parameters.items()}
 
 
-def _bind_jobs(connection: duckdb.DuckDBPyConnection, traces: Sequence[str]) -> BoundQuery:
+def _check_have_jobs(connection: duckdb.DuckDBPyConnection, traces: Sequence[str]) -> None:
+    """Raise UsageError if one of the traces does not exist or has no jobs in this warehouse."""
     check_traces(connection, traces)
     for trace in traces:
         check_occurs(connection, "jobs", "unified.jobs.trace", trace)
-    chosen = ", ".join(f"'{trace}'" for trace in traces)
-    where = f" where trace in ({chosen})" if chosen else ""
-    return bind_statement(connection, f"select * from unified.jobs{where}")
 
 
 def _write_answer(
-    connection: duckdb.DuckDBPyConnection, bind: Bind, file: Path
+    connection: duckdb.DuckDBPyConnection, request: Request, file: Path
 ) -> tuple[BoundQuery, pa.Table]:
     """Write the rows of an answer as an Arrow stream. Returns its query, with notes, and its sources.
 
     Raises UserError if the rows do not fit the memory limit.
     """
     most = sandbox.most_memory(connection)
-    with answer.running(connection, bind) as query:
+    with answer.answer(connection, request) as query:
         sources = notes.sources(connection, query.reads)
         reader = answer.read(connection, query)
     with pa.OSFile(str(file), "wb") as sink, pa.ipc.new_stream(sink, reader.schema) as writer:

@@ -1,7 +1,7 @@
 """Declare options and arguments, and those that several commands share."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
@@ -14,10 +14,10 @@ from tracehouse.commands.completion import complete_trace
 from tracehouse.commands.console import is_on_terminal, print_notes, say
 from tracehouse.core.errors import UsageError
 from tracehouse.engines.names import LOCAL, Engine
+from tracehouse.engines.request import NamedQuery, Request, Statement
 from tracehouse.publish.formats import PICTURES, Format
 
 if TYPE_CHECKING:
-    from tracehouse.engines.duckdb.read.binding import Bind
     from tracehouse.engines.duckdb.read.notes import Note
     from tracehouse.engines.duckdb.read.sandbox import Limits
 
@@ -160,12 +160,12 @@ class AnswerOptions:
         """Whether notes go to standard error, so that standard output has only the answer."""
         return self.output is not None or not is_on_terminal()
 
-    def write(self, bind: "Bind", **more: Any) -> None:
-        """Write an answer with these options, and print the notes on it; see `answers.write_answer`."""
+    def write(self, request: Request, **more: Any) -> None:
+        """Write the answer to a request, and print the notes on it; see `answers.write_answer`."""
         from tracehouse.publish import answers
 
         notes = answers.write_answer(
-            bind,
+            request,
             self.warehouse,
             self.limits,
             self.output_format,
@@ -251,29 +251,21 @@ class QueryOptions(AnswerOptions, _Chart):
             raise UsageError("A chart excludes --format, --json, --records, --explain and --guard-formulas")
         return is_chart
 
-    def write_or_draw(self, bind: "Bind", given: Mapping[str, str]) -> None:
-        """Write or draw an answer to the parameters in `given`, and print the notes on it."""
-        bind = self.on_engine(bind)
+    def write_or_draw(self, what: NamedQuery | Statement) -> None:
+        """Write or draw an answer, and print the notes on it."""
+        request = Request(what, self.limit, self.explain, self.engine, self.master)
         if not self.is_chart:
-            self.write(bind, guard_formulas=self.guard_formulas)
+            self.write(request, guard_formulas=self.guard_formulas)
             return
         from tracehouse.publish import answers
         from tracehouse.publish.plot import pictures
         from tracehouse.publish.plot.options import ChartOptions
 
         size, choices = pictures.parse_size(self.width, self.font_size), ChartOptions(**self.choices)
-        notes = answers.draw_answer(bind, self.warehouse, self.limits, self.picture, given, size, choices)
+        notes = answers.draw_answer(request, self.warehouse, self.limits, self.picture, size, choices)
         if self.picture:
             say(f"Drew {self.picture}")
         self.print_notes(notes)
-
-    def on_engine(self, bind: "Bind") -> "Bind":
-        """Run a query on the chosen engine, unless it is DuckDB. Returns a function that binds the answer."""
-        if self.engine is Engine.DUCKDB:
-            return bind
-        from tracehouse.engines.spark import runner
-
-        return runner.run(self.warehouse, self.master, self.limits, bind)
 
     def print_notes(self, notes: "Sequence[Note]") -> None:
         """Print the notes on an answer, with `caveats` in full."""

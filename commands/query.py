@@ -15,6 +15,7 @@ from tracehouse.core.arguments import check_text
 from tracehouse.core.errors import UsageError
 from tracehouse.core.text import escape_text
 from tracehouse.definitions.lists import BRIEF, Kind, parse_kind
+from tracehouse.engines.request import Listing, NamedQuery, Request, Statement
 from tracehouse.publish.formats import Format
 
 
@@ -87,10 +88,7 @@ def list_(
 
     Example: traces list queries pai --search "queueing delay"
     """
-    from tracehouse.engines.duckdb.read.binding import bind_list
-
-    bind = partial(bind_list, kind=kind, trace=trace, words=search, limit=limit, with_empty=with_empty)
-    answer.write(bind, brief=BRIEF[kind])
+    answer.write(Request(Listing(kind, trace, search, with_empty), limit), brief=BRIEF[kind])
 
 
 def describe(
@@ -133,26 +131,14 @@ def query(
 
     Example: traces query itp.gpu_hours --output hours.png
     """
-    from tracehouse.engines.duckdb.read.binding import bind_query
-
     if words:
         hint = f". Set a parameter with `-p {words[0]}`" if "=" in words[0] else ""
         raise UsageError(f"Unexpected argument {words[0]}{hint}")
     for text in (name, *parameters):
         check_text("argument", text)
-    given = options.key_values(parameters)
     # Only tables, which people read, have totals: a program that sums rows would count them twice.
     with_total = not answer.is_chart and answer.output_format is Format.TABLE
-    bind = partial(
-        bind_query,
-        name=name,
-        texts=given,
-        limit=answer.limit,
-        with_total=with_total,
-        explain=answer.explain,
-        for_chart=answer.is_chart,
-    )
-    answer.write_or_draw(bind, given)
+    answer.write_or_draw(NamedQuery(name, options.key_values(parameters), with_total, answer.is_chart))
 
 
 @expand_options
@@ -168,11 +154,7 @@ def sql(answer: QueryOptions, statement: _Statement = None, file: _File = None) 
 
     Example: traces sql "from itp.gpu_hours()" --x cluster --y jobs
     """
-    from tracehouse.engines.duckdb.read.binding import bind_statement
-
-    text = _statement(statement, file)
-    bind = partial(bind_statement, sql=text, limit=answer.limit, explain=answer.explain)
-    answer.write_or_draw(bind, {})
+    answer.write_or_draw(Statement(_statement(statement, file)))
 
 
 def shell(warehouse: options.Warehouse = options.WAREHOUSE) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from tracehouse.commands.console import say, wrap_line
 from tracehouse.commands.options import AnswerOptions, TraceNames, expand_options, option
 from tracehouse.core.errors import UserError
+from tracehouse.engines.request import ComputedRows, Request
 from tracehouse.publish.formats import Format
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def check(
         return
     from tracehouse.core.progress import step_line
     from tracehouse.engines.duckdb.read import checks, sandbox
-    from tracehouse.engines.duckdb.read.binding import bind_rows
+    from tracehouse.engines.duckdb.read.binding import BoundQuery
     from tracehouse.publish import output
 
     output.check(options.output)
@@ -51,7 +52,8 @@ def check(
     statuses = found["status"].to_pylist()
     failed = [index for index, status in enumerate(statuses) if status == "failed"]
     if failed or not is_short:
-        options.write(partial(bind_rows, rows=found.take(failed) if is_short else found), brief=checks.BRIEF)
+        rows = found.take(failed) if is_short else found
+        options.write(Request(ComputedRows(rows, BoundQuery(""))), brief=checks.BRIEF)
     if is_short:
         known = "known (the published files break them; --all says why)"
         counts = Counter(known if status == "known" else status for status in statuses)
@@ -75,7 +77,7 @@ def verify(options: AnswerOptions, traces: TraceNames, with_all: _AllFigures = F
     """
     from tracehouse.core.progress import step_line
     from tracehouse.engines.duckdb.read import sandbox, verify
-    from tracehouse.engines.duckdb.read.binding import BoundQuery, bind_rows
+    from tracehouse.engines.duckdb.read.binding import BoundQuery
     from tracehouse.publish import output
 
     output.check(options.output)
@@ -99,9 +101,8 @@ def verify(options: AnswerOptions, traces: TraceNames, with_all: _AllFigures = F
         options.print_notes(notes)
     else:
         notes = [*verify.explanation_summary(results), *notes]
-        bind = partial(bind_rows, rows=verify.as_table(shown), query=BoundQuery("", notes=notes))
         if shown or not is_table:
-            options.write(bind)
+            options.write(Request(ComputedRows(verify.as_table(shown), BoundQuery("", notes=notes))))
         else:
             options.print_notes(notes)
     if results and not with_all:

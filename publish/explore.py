@@ -11,6 +11,7 @@ import socket
 import threading
 from collections import defaultdict
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeVar
@@ -19,15 +20,17 @@ import duckdb
 
 from tracehouse.core.errors import UsageError, UserError, check_installed, describe_error
 from tracehouse.engines.duckdb.read import answer, fork_server, sandbox
+from tracehouse.engines.duckdb.read.binding import bind
 from tracehouse.engines.duckdb.read.sandbox import Limits
 from tracehouse.engines.names import DATABASE
+from tracehouse.engines.request import NamedQuery, Request
 from tracehouse.ingest.store.layout import resolve_warehouse
 from tracehouse.publish import writers
 from tracehouse.publish.formats import Format
 from tracehouse.publish.plot import pictures
 from tracehouse.publish.serving import Queue
 from tracehouse.publish.site import contract, request_json
-from tracehouse.publish.site.contract import APPLICATION, Json, Request
+from tracehouse.publish.site.contract import APPLICATION, Json
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -212,11 +215,12 @@ def build_application(service: BrowserService, token: str, port: int) -> "Starle
     async def describe_object(request: "HttpRequest") -> bytes:
         return await service.quick.run(partial(_describe_object, name=request.path_params["name"]))
 
-    async def bind(request: "HttpRequest") -> bytes:
-        return await service.quick.run(partial(_bind, requested=_parse(request)))
+    async def check(request: "HttpRequest") -> bytes:
+        return await service.quick.run(partial(_check, requested=_parse(request)))
 
     async def run(request: "HttpRequest") -> bytes:
-        return await service.queries.run(partial(_answer, requested=_parse(request)))
+        requested = replace(_parse(request), limit=MOST_ROWS_SHOWN)
+        return await service.queries.run(partial(_answer, requested=requested))
 
     async def draw(request: "HttpRequest") -> bytes:
         return await service.queries.run(partial(_draw, requested=_parse(request)))
@@ -233,7 +237,8 @@ def build_application(service: BrowserService, token: str, port: int) -> "Starle
             Route("/api/list.json", call(list_objects)),
             Route("/api/verify.json", call(verify)),
             Route("/api/describe/{name}.json", call(describe_object)),
-            *(Route(f"/api/{work.__name__}", call(work)) for work in (bind, run, draw)),
+            Route("/api/bind", call(check)),
+            *(Route(f"/api/{work.__name__}", call(work)) for work in (run, draw)),
             Route("/api/cancel", require_token(cancel)),
             Route("/api/export/{ending}", call(export)),
             Route("/{path:path}", require_token(show_file)),
@@ -269,19 +274,21 @@ def _describe_object(connection: duckdb.DuckDBPyConnection, name: str) -> bytes:
     return _encode(contract.describe_object(connection, name))
 
 
-def _bind(connection: duckdb.DuckDBPyConnection, requested: Request) -> bytes:
-    requested.bind(connection)
+def _check(connection: duckdb.DuckDBPyConnection, requested: Request) -> bytes:
+    bind(connection, requested)
     return _encode({})
 
 
 def _answer(connection: duckdb.DuckDBPyConnection, requested: Request) -> bytes:
-    return _encode(contract.answer_request(connection, requested, MOST_ROWS_SHOWN))
+    return _encode(contract.answer_request(connection, requested))
 
 
 def _draw(connection: duckdb.DuckDBPyConnection, requested: Request) -> bytes:
     """The specifications of the chart in Vega-Lite, or the reason why there is none."""
     try:
-        described = pictures.describe_query(connection, requested.name, requested.given)
+        if not isinstance(requested.what, NamedQuery):
+            raise UsageError("Only named queries have charts here")
+        described = pictures.describe_query(connection, requested.what.name, requested.what.given)
     except UserError as error:
         return _encode({"no_chart": contract.explain_no_chart(error)})
     return _encode(pictures.build_for_page(described))
@@ -290,7 +297,7 @@ def _draw(connection: duckdb.DuckDBPyConnection, requested: Request) -> bytes:
 def _export(
     connection: duckdb.DuckDBPyConnection, requested: Request, form: Format, file: Path, draft: Path
 ) -> None:
-    with answer.running(connection, requested.bind) as query:
+    with answer.answer(connection, requested) as query:
         writers.write(connection, query, form, file, draft)
 
 

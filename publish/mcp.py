@@ -16,13 +16,13 @@ import duckdb
 
 from tracehouse.core.errors import UserError, check_installed, describe_error
 from tracehouse.definitions.lists import Kind
-from tracehouse.engines.duckdb.read import describe, fork_server, sandbox
-from tracehouse.engines.duckdb.read.binding import bind_list
+from tracehouse.engines.duckdb.read import answer, describe, fork_server, sandbox
 from tracehouse.engines.duckdb.read.sandbox import Limits
+from tracehouse.engines.request import Listing, NamedQuery, Request, Statement
 from tracehouse.publish import columns, description
 from tracehouse.publish.serving import Queue
 from tracehouse.publish.site import contract
-from tracehouse.publish.site.contract import Json, Request
+from tracehouse.publish.site.contract import Json
 
 if TYPE_CHECKING:
     from mcp.server import MCPServer
@@ -102,7 +102,7 @@ def build_server(service: McpService) -> "MCPServer":
         ] = "",
     ) -> list[Json]:
         """List traces, tables, views or named queries with their descriptions."""
-        return await service.run(partial(_list, kind=kind, trace=trace, search=search))
+        return await service.run(partial(_list, request=Request(Listing(kind, trace, search))))
 
     @server.tool(name="describe", annotations=read_only)
     async def describe_(
@@ -122,7 +122,7 @@ def build_server(service: McpService) -> "MCPServer":
     ) -> Json:
         """Run a named query."""
         texts = {key: columns.exact(value) for key, value in (parameters or {}).items()}
-        return await service.run(partial(_answer, request=Request(name, texts), limit=limit))
+        return await service.run(partial(_answer, request=Request(NamedQuery(name, texts), limit)))
 
     @server.tool(annotations=read_only)
     async def sql(
@@ -130,25 +130,26 @@ def build_server(service: McpService) -> "MCPServer":
         limit: Annotated[int, rows] = default_rows,
     ) -> Json:
         """Run one SQL statement. Its caveats are those of the columns that it reads."""
-        return await service.run(partial(_answer, request=Request(statement=statement), limit=limit))
+        request = Request(Statement(statement, may_explain=False), limit)
+        return await service.run(partial(_answer, request=request))
 
     return server
 
 
-def _list(connection: duckdb.DuckDBPyConnection, kind: Kind, trace: str, search: str) -> list[Json]:
-    found = bind_list(connection, kind, trace, search)
-    kinds = columns.columns_of(connection, found)
-    names = [name for name, _ in kinds]
-    return [dict(zip(names, row, strict=True)) for row in columns.rows_of(connection, found, kinds)]
+def _list(connection: duckdb.DuckDBPyConnection, request: Request) -> list[Json]:
+    with answer.answer(connection, request) as found:
+        kinds = columns.columns_of(connection, found)
+        names = [name for name, _ in kinds]
+        return [dict(zip(names, row, strict=True)) for row in columns.rows_of(connection, found, kinds)]
 
 
 def _describe(connection: duckdb.DuckDBPyConnection, name: str) -> Json:
     return description.as_data(describe.describe(connection, name))
 
 
-def _answer(connection: duckdb.DuckDBPyConnection, request: Request, limit: int) -> Json:
+def _answer(connection: duckdb.DuckDBPyConnection, request: Request) -> Json:
     """Run a query. `cut` is a message if the answer was too large and rows were left out."""
-    return _shorten(contract.answer_request(connection, request, limit))
+    return _shorten(contract.answer_request(connection, request))
 
 
 def _shorten(found: Json) -> Json:

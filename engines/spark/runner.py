@@ -14,16 +14,16 @@ from sqlglot import exp
 
 from tracehouse.core.errors import Option, UserError
 from tracehouse.definitions.query_files import is_query
-from tracehouse.engines.duckdb.read import binding, sandbox
-from tracehouse.engines.duckdb.read.binding import Bind, BoundQuery
+from tracehouse.engines.duckdb.read import sandbox
+from tracehouse.engines.duckdb.read.binding import BoundQuery, bind
 from tracehouse.engines.duckdb.read.sandbox import Limits
+from tracehouse.engines.request import ComputedRows, Request
 from tracehouse.engines.spark import session
 from tracehouse.engines.spark.dialect import translate_statement
 from tracehouse.engines.spark.register import register_each, unsupported_queries
 from tracehouse.ingest.memory import size_bytes
 
 if TYPE_CHECKING:
-    import duckdb
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
@@ -32,26 +32,22 @@ T = TypeVar("T")
 _GRACE_S = 2.0
 
 
-def run(warehouse: Path, master: str, limits: Limits, bind: Bind) -> Bind:
+def run(warehouse: Path, limits: Limits, request: Request) -> Request:
     """Run a named query, a view or table, or a statement on Spark, which translates it.
 
-    `bind` binds and checks it in DuckDB. Returns a function that binds the rows, or the query plan, there.
-    Raises UserError if Spark cannot run it.
+    DuckDB binds and checks it. Returns a request for the computed rows, or for the query plan. Raises
+    UserError if Spark cannot run it.
     """
-    query = sandbox.run(warehouse, limits, bind)
+    query = sandbox.run(warehouse, limits, partial(bind, request=request))
     if needs := unsupported_queries().get(query.name):
         raise UserError(f"{query.name} does not run on Spark: it needs {needs}. Omit ", Option("engine"))
     named = build_call(query.name, query.values), query.reads
     sql, reads = named if query.name else translate_statement(query.sql)
     work = partial(_compute, warehouse, sql, query.reads | reads, query.limit, bool(query.explain))
-    found = _in_session(master, limits, work)
+    found = _in_session(request.master, limits, work)
     if isinstance(found, str):
-        return partial(_bind_plan, plan=found)
-    return partial(binding.bind_rows, rows=found, query=query)
-
-
-def _bind_plan(_: "duckdb.DuckDBPyConnection", plan: str) -> BoundQuery:
-    return BoundQuery("", plan=plan)
+        return Request(ComputedRows(None, BoundQuery("", plan=found)))
+    return Request(ComputedRows(found, query))
 
 
 def build_call(name: str, values: Mapping[str, Any]) -> str:

@@ -7,21 +7,21 @@
 import json
 import math
 from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass, field
-from functools import partial
+from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
-from tracehouse.core.errors import UsageError, UserError
+from tracehouse.core.errors import UserError
 from tracehouse.core.progress import Step, ignore_step
 from tracehouse.definitions.graph import with_dependencies
 from tracehouse.definitions.lists import Kind
 from tracehouse.engines.duckdb.read import answer, describe, membership, notes, search, verify
-from tracehouse.engines.duckdb.read.binding import BoundQuery, bind_query, bind_statement
+from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.engines.duckdb.read.catalog import queries_without_data, read_base_tables, read_rows
+from tracehouse.engines.request import Request
 from tracehouse.publish.columns import columns_of, rows_of
 from tracehouse.publish.plot import pictures
 from tracehouse.publish.plot.rows import NoChartError
@@ -35,24 +35,6 @@ KINDS = {Kind.QUERIES: "query", Kind.VIEWS: "view", Kind.TABLES: "table"}
 MOST_SUGGESTED = 1000
 # JavaScript cannot represent all whole numbers beyond this one.
 _LARGEST = 2**53
-
-
-@dataclass(frozen=True)
-class Request:
-    """A named query with parameters as texts, a table or view, or a SQL statement."""
-
-    name: str = ""
-    given: Mapping[str, str] = field(default_factory=dict)
-    statement: str = ""
-
-    def bind(self, connection: duckdb.DuckDBPyConnection, limit: int | None = None) -> BoundQuery:
-        """Bind the query to a connection. Raises UserError if the query is not valid."""
-        if not self.statement:
-            return bind_query(connection, self.name, self.given, limit)
-        query = bind_statement(connection, self.statement, limit)
-        if query.explain:
-            raise UsageError("EXPLAIN is not supported here. Send a statement that returns rows")
-        return query
 
 
 def as_json(value: Any) -> str:
@@ -132,9 +114,9 @@ def describe_sources(connection: duckdb.DuckDBPyConnection, names: Collection[st
     return notes.sources(connection, names).select(kept).to_pylist()
 
 
-def answer_request(connection: duckdb.DuckDBPyConnection, request: Request, limit: int) -> Json:
-    """Run a query: its columns, first rows, notes and raw files."""
-    with answer.running(connection, partial(request.bind, limit=limit)) as query:
+def answer_request(connection: duckdb.DuckDBPyConnection, request: Request) -> Json:
+    """The answer to a request: its columns, first rows, notes and raw files."""
+    with answer.answer(connection, request) as query:
         found = read_answer(connection, query)
     about = [*query.notes, *(answer.why_empty(connection, query) if not found["rows"] else [])]
     return {

@@ -6,8 +6,8 @@ from typing import Any
 
 from tracehouse.core.arguments import check_text
 from tracehouse.core.errors import UsageError
+from tracehouse.engines.request import NamedQuery, Request, Statement
 from tracehouse.publish.columns import exact
-from tracehouse.publish.site.contract import Request
 
 _EXAMPLE = '{"name": "itp.gpu_hours", "given": {"min_gpus": "8"}} or {"statement": "select 1"}'
 
@@ -25,11 +25,11 @@ def parse_request(text: str) -> Request:
     given = sent.get("given", {}) if isinstance(sent, dict) else None
     if not isinstance(given, dict):
         raise UsageError(f"The request needs a query as JSON, such as {_EXAMPLE}")
-    return Request(
-        check_text("name", sent.get("name", "")),
-        {check_text("the name of a parameter", key): _text(key, value) for key, value in given.items()},
-        check_text("statement", sent.get("statement", "")),
-    )
+    name = check_text("name", sent.get("name", ""))
+    texts = {check_text("the name of a parameter", key): _text(key, value) for key, value in given.items()}
+    if statement := check_text("statement", sent.get("statement", "")):
+        return Request(Statement(statement, may_explain=False))
+    return Request(NamedQuery(name, texts))
 
 
 def _text(key: str, value: object) -> str:

@@ -12,7 +12,8 @@ from conftest import FIXTURE
 
 import tracehouse
 from tracehouse.engines.duckdb.read import binding, notes, sandbox
-from tracehouse.publish.site.contract import Request, answer_request, describe_object
+from tracehouse.engines.request import NamedQuery, Request
+from tracehouse.publish.site.contract import answer_request, describe_object
 
 SEE = "see catalog.rejected_rows"
 # The log of Venus has a month 13, and a list of pods two rows that do not fit.
@@ -63,7 +64,7 @@ def test_every_interface_shows_them(fixture_warehouse: Path, opened: duckdb.Duck
     assert rejected(answer.caveats) == [HELIOS] and line in str(answer)
     # The pages and the MCP server send this.
     for found in (
-        answer_request(opened, Request("helios.states"), 9),
+        answer_request(opened, Request(NamedQuery("helios.states"), 9)),
         describe_object(opened, "helios.states"),
     ):
         assert HELIOS in [note["text"] for note in found["notes"]]

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 
 import duckdb
@@ -12,6 +11,7 @@ from tracehouse.core.errors import UsageError, UserError
 from tracehouse.definitions.lists import Kind
 from tracehouse.engines.duckdb.read import answer, binding, sandbox
 from tracehouse.engines.duckdb.read.search import find, suggest_queries
+from tracehouse.engines.request import Request, Statement
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ def test_errors_of_statements_name_close_columns_and_tables(opened: duckdb.DuckD
     for sql, start in WRONG_NAMES.items():
         with (
             pytest.raises((duckdb.Error, UserError)) as raised,
-            answer.running(opened, partial(binding.bind_statement, sql=sql)) as query,
+            answer.answer(opened, Request(Statement(sql))) as query,
         ):
             answer.read(opened, query)
         if not str(raised.value).startswith(start):

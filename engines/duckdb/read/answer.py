@@ -1,4 +1,4 @@
-"""Run bound queries: apply the limit, collect the notes, stream the rows, and explain why there are none."""
+"""Answer requests: apply the limit, collect the notes, stream the rows, and explain why there are none."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,11 +9,12 @@ import duckdb
 
 from tracehouse.definitions.released import SEVERAL_TRACES
 from tracehouse.engines.duckdb.read import membership, notes
-from tracehouse.engines.duckdb.read.binding import Bind, BoundQuery
+from tracehouse.engines.duckdb.read.binding import BoundQuery, bind
 from tracehouse.engines.duckdb.read.catalog import base_tables, texts_across_traces
 from tracehouse.engines.duckdb.read.guard import traces_of_query
 from tracehouse.engines.duckdb.read.notes import NO_ROWS, Note
 from tracehouse.engines.duckdb.read.selected_traces import TRACE
+from tracehouse.engines.request import Request
 
 BATCH_ROWS = 100_000
 
@@ -31,9 +32,9 @@ def run(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> BoundQuery:
 
 
 @contextmanager
-def running(connection: duckdb.DuckDBPyConnection, bind: Bind) -> Iterator[BoundQuery]:
+def answer(connection: duckdb.DuckDBPyConnection, request: Request) -> Iterator[BoundQuery]:
     """Bind a request and `run` it. Errors of its SQL in this block name the closest columns and tables."""
-    query = bind(connection)
+    query = bind(connection, request)
     try:
         yield run(connection, query)
     except (duckdb.BinderException, duckdb.CatalogException) as error:

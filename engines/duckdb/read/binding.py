@@ -1,10 +1,7 @@
-"""Turn a request into a query that can run.
-
-A request is a query name with parameters, an SQL statement, a list, or computed rows.
-"""
+"""Turn a request into a query that can run."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +16,7 @@ from tracehouse.engines.duckdb.read.membership import find_not_loaded
 from tracehouse.engines.duckdb.read.notes import NOT_LISTED, Note
 from tracehouse.engines.duckdb.read.search import close_matches, find, suggest_queries
 from tracehouse.engines.names import MOST_ROWS
+from tracehouse.engines.request import ComputedRows, Listing, NamedQuery, Request, Statement
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -64,9 +62,6 @@ class BoundQuery:
         return re.fullmatch(r"from [\w.]+", self.sql) is not None
 
 
-Bind = Callable[[duckdb.DuckDBPyConnection], BoundQuery]
-
-
 @dataclass(frozen=True)
 class _Parameter:
     """A parameter in the catalog, with its choices, its bounds, or the column that has its values.
@@ -104,6 +99,22 @@ class _Parameter:
         return f"of type {self.type}" + (f" from {self.constraint}" if self.at_least is not None else "")
 
 
+def bind(connection: duckdb.DuckDBPyConnection, request: Request) -> BoundQuery:
+    """Bind a request. Raises UserError if it is not valid."""
+    match request.what:
+        case NamedQuery(name, given, with_total, for_chart):
+            return bind_query(connection, name, given, request.limit, with_total, request.explain, for_chart)
+        case Statement(sql, values, may_explain):
+            query = bind_statement(connection, sql, request.limit, request.explain, values)
+            if query.explain and not may_explain:
+                raise UsageError("EXPLAIN is not supported here. Send a statement that returns rows")
+            return query
+        case Listing(kind, trace, words, with_empty):
+            return bind_list(connection, kind, trace, words, request.limit, with_empty)
+        case ComputedRows(rows, query):
+            return query if query.plan else bind_rows(connection, rows, query)
+
+
 def bind_query(
     connection: duckdb.DuckDBPyConnection,
     name: str,
@@ -113,12 +124,10 @@ def bind_query(
     explain: bool = False,
     for_chart: bool = False,
 ) -> BoundQuery:
-    """Bind a named query to parameters given as texts. For a view or base table, bind a query of its rows.
+    """Bind a named query to parameters given as texts: see `NamedQuery`.
 
-    `with_total` adds total rows if the query has a parameter of that name and `texts` does not set it.
-    `for_chart` sets the parameter that the query's chart line names, unless `texts` sets it. Raises
-    UsageError for an unknown name or parameter and for an invalid value or limit; the message lists the
-    valid ones.
+    Raises UsageError for an unknown name or parameter and for an invalid value or limit; the message lists
+    the valid ones.
     """
     if limit is not None and not 0 <= limit <= MOST_ROWS:
         raise UsageError(f"The limit must be a number of rows from 0 to {MOST_ROWS}, not {limit}")
@@ -192,10 +201,9 @@ def bind_list(
     limit: int | None = None,
     with_empty: bool = False,
 ) -> BoundQuery:
-    """Bind the query that lists the objects of a kind. With search words, the best match comes first.
+    """Bind the query that lists the objects of a kind: see `Listing`.
 
-    Omits queries whose tables have no data, and counts them in a note, unless `with_empty`. Raises UsageError
-    if the trace or schema does not exist, and UserError if nothing matches the words.
+    Raises UsageError if the trace or schema does not exist, and UserError if nothing matches the words.
     """
     empty = set() if with_empty or kind != Kind.QUERIES else queries_without_data(connection)
     if not trace and not words and not empty:
@@ -231,7 +239,7 @@ def bind_list(
 def bind_rows(
     connection: duckdb.DuckDBPyConnection, rows: "pa.Table", query: BoundQuery = BoundQuery("")
 ) -> BoundQuery:
-    """Bind rows that are already computed, such as the answer to a query that another engine ran."""
+    """Bind rows that are already computed."""
     connection.register("computed_rows", rows)
     return replace(query, sql="from computed_rows", values={})
 
