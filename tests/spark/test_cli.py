@@ -81,10 +81,10 @@ def test_statement_prints_the_same_as_on_duckdb(sample_warehouse: Path) -> None:
     [
         ("select 1 / 0", "DIVIDE_BY_ZERO"),
         *nightly(
-            ("drop table itp.raw_job", "only queries are allowed"),
+            ("drop table itp.raw_job", "Only queries are allowed"),
             ("select nothing from itp.job", "nothing"),
             ("select * from itp.jobs", "itp.jobs: no table, view or named query has this name"),
-            ("select * from parquet.`/etc/passwd`", "no table, view or named query has this name"),
+            ('select * from parquet."/etc/passwd"', "no table, view or named query has this name"),
         ),
     ],
 )
