@@ -353,7 +353,7 @@ class Dictionary:
             if rows := self._rows(table, schema):
                 cells = stacked(("figure", "value", "source and measurement"), map(_figure, rows))
                 figures += [f"## {title}", about, cells]
-        intro = "Known pitfalls of these data. [How caveats follow columns](/docs/caveats.md)."
+        intro = "Known pitfalls of these data. [How caveats follow columns](/docs/command-line.md#caveats)."
         pages = {}
         if caveats:
             pages["all-caveats"] = document(f"(caveats.{schema})=\n# Caveats of {schema}", intro, *caveats)

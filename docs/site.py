@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
 
 from tracehouse.docs.dictionary import COVERAGE, Pages, dictionary
@@ -16,6 +17,7 @@ REPOSITORY = Path(__file__).parents[1]
 PAGES = REPOSITORY / "build" / "pages"
 HOME = "docs/home.md"
 INDEX = "index.md"
+OUTSIDE = "---\norphan: true\n---\n"
 
 
 def documents() -> list[str]:
@@ -64,17 +66,21 @@ def index(coverage: str) -> str:
 def write_pages(dictionary_pages: Pages, folder: Path = PAGES) -> None:
     """Replace the content of a folder by the documents, the dictionary and the home page."""
     shutil.rmtree(folder, ignore_errors=True)
+    listed = {"README.md", *chain(*groups().values())}
     for path in documents():
         if path != HOME:
-            _copy(path, folder)
+            _copy(path, folder, path in listed)
     coverage = dictionary_pages[COVERAGE].split("\n\n", 1)[1]
     for path, page in (dictionary_pages | {INDEX: index(coverage)}).items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(page, encoding="utf-8")
 
 
-def _copy(path: str, folder: Path) -> None:
-    """Copy a file. In a document, links to `docs/home.md` become links to the home page."""
+def _copy(path: str, folder: Path, is_listed: bool) -> None:
+    """Copy a file. In a document, links to `docs/home.md` become links to the home page.
+
+    Sphinx warns of a document outside the navigation unless the document says so.
+    """
     (folder / path).parent.mkdir(parents=True, exist_ok=True)
     if not path.endswith(".md"):
         shutil.copy(REPOSITORY / path, folder / path)
@@ -82,7 +88,7 @@ def _copy(path: str, folder: Path) -> None:
     start = Path(path).parent
     home, written = (os.path.relpath(target, start) for target in (HOME, INDEX))
     text = (REPOSITORY / path).read_text(encoding="utf-8").replace(f"]({home}", f"]({written}")
-    (folder / path).write_text(text, encoding="utf-8")
+    (folder / path).write_text(text if is_listed else f"{OUTSIDE}{text}", encoding="utf-8")
 
 
 def _toctree(caption: str, entries: Iterable[str]) -> str:

@@ -65,7 +65,7 @@ class Superset:
 @contextmanager
 def started() -> Iterator[Superset]:
     """Set up a Superset, start it, and stop it at the end."""
-    assert (SCRIPTS / "superset").exists(), "Superset is not installed: run `make bi-test`"
+    assert (SCRIPTS / "superset").exists(), "Superset is not installed: run `make tools-test`"
     with tempfile.TemporaryDirectory(prefix="tracehouse-superset-") as folder:
         configuration = Path(folder) / "superset_config.py"
         configuration.write_text(CONFIGURATION.format(folder=folder), encoding="utf-8")

@@ -37,8 +37,11 @@ ELSEWHERE = {
     "docs/asi.md": {
         "traces ": "tests/ingest/fetch/test_fetch.py",
     },
-    "docs/bi.md": {"traces publish": "tests/publish/bi/test_pages.py"},
     "docs/clients.md": {
+        "traces publish": "tests/publish/bi/test_pages.py",
+        "pip install apache-superset": "tests/publish/bi/test_pages.py",
+        "export FLASK_APP": "tests/superset_server.py",
+        "superset ": "tests/superset_server.py",
         "pip install harlequin": "Makefile",
         "harlequin ": "tests/publish/bi/test_pages.py",
     },
@@ -60,12 +63,6 @@ ELSEWHERE = {
         "traces sql": "tests/spark/test_cli.py",
         "traces ingest": "tests/spark/test_killed_worker.py",
     },
-    "docs/superset.md": {
-        "traces publish": "tests/publish/bi/test_pages.py",
-        "pip install apache-superset": "tests/publish/bi/test_pages.py",
-        "export FLASK_APP": "tests/superset_server.py",
-        "superset ": "tests/superset_server.py",
-    },
     "docs/site.md": {"python -m http.server": "tests/site_server.py"},
     "docs/tutorial.md": {
         "traces fetch": "tests/ingest/fetch/test_fetch.py",
@@ -78,7 +75,8 @@ ELSEWHERE = {
     },
     "docs/versions.md": {
         "sed ": "tests/definitions/test_versions.py",
-        "traces ": "tests/definitions/test_versions.py",
+        "traces build": "tests/definitions/test_versions.py",
+        "traces describe itp.job_v2": "tests/definitions/test_versions.py",
         "python -m tracehouse.definitions.versions": "tests/definitions/test_versions.py",
     },
 }

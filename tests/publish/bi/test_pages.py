@@ -27,7 +27,7 @@ COMMANDS = sorted(
 @suites.of("bi")
 @pytest.mark.parametrize("command", COMMANDS)
 def test_command_runs(command: str, small_warehouse: Path, tmp_path: Path) -> None:
-    """The commands `traces publish` of README.md, docs/bi.md and other pages run."""
+    """The commands `traces publish` of README.md, docs/clients.md and other pages run."""
     done = command_line.server().run(*command.split(), "--warehouse", small_warehouse, cwd=tmp_path)
     assert done.code == 0, done.stderr
     assert (tmp_path / "traces.duckdb").exists()
@@ -37,8 +37,7 @@ def test_page_installs_the_tested_superset() -> None:
     makefile = (REPOSITORY / "Makefile").read_text(encoding="utf-8")
     variables = dict(re.findall(r"^(\w+) := (.*)$", makefile, re.M))
     installed = variables["SUPERSET"].replace("$(OLDER_DUCKDB)", variables["OLDER_DUCKDB"])
-    page = (REPOSITORY / "docs" / "superset.md").read_text(encoding="utf-8")
-    [printed] = re.findall(r"^    pip install (.*)$", page, re.M)
+    [printed] = re.findall(r"^    pip install (apache-superset.*)$", CLIENTS, re.M)
     assert printed == installed
 
 
@@ -93,8 +92,7 @@ def test_marimo_shows_an_answer(small_published: Path, tmp_path: Path) -> None:
 
 @suites.of("long")
 def test_adbc_reads_the_file(small_published: Path) -> None:
-    page = (REPOSITORY / "docs" / "clients.md").read_text(encoding="utf-8")
-    [code] = [text for text in re.findall(r"```python\n(.*?)```", page, re.S) if "adbc" in text]
+    [code] = [text for text in re.findall(r"```python\n(.*?)```", CLIENTS, re.S) if "adbc" in text]
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=small_published.parent, capture_output=True, encoding="utf-8"
     )

@@ -1,4 +1,4 @@
-"""Superset reads the published file over the connection of docs/superset.md."""
+"""Superset reads the published file over the connection of docs/clients.md."""
 
 import re
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ import suites
 import superset_server
 from superset_server import Superset
 
-PAGE = (Path(__file__).parents[3] / "docs" / "superset.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "clients.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
