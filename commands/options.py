@@ -258,10 +258,9 @@ class QueryOptions(AnswerOptions, _Chart):
             self.write(request, guard_formulas=self.guard_formulas)
             return
         from tracehouse.publish import answers
-        from tracehouse.publish.plot import pictures
         from tracehouse.publish.plot.options import ChartOptions
 
-        size, choices = pictures.parse_size(self.width, self.font_size), ChartOptions(**self.choices)
+        size, choices = (self.width, self.font_size), ChartOptions(**self.choices)
         notes = answers.draw_answer(request, self.warehouse, self.limits, self.picture, size, choices)
         if self.picture:
             say(f"Drew {self.picture}")

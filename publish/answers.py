@@ -22,7 +22,6 @@ from tracehouse.publish.formats import LAID_OUT, Format
 
 # The command line imports this module at its start. To start fast, functions import other modules.
 if TYPE_CHECKING:
-    from tracehouse.publish.plot.layout import Size
     from tracehouse.publish.plot.options import ChartOptions
     from tracehouse.publish.plot.pictures import Described
 
@@ -107,13 +106,17 @@ def draw_answer(
     warehouse: Path,
     limits: Limits,
     path: Path | None,
-    size: "Size",
+    size: tuple[float | None, float | None],
     options: "ChartOptions",
 ) -> Sequence[Note]:
     """Draw the answer to a request. Returns the notes on it.
 
-    Without a path, the chart is drawn in characters on standard output, in the width of the terminal.
+    `size` is the width of the picture in millimetres and of its font in points. Without a path, the chart is
+    drawn in characters on standard output, in the width of the terminal.
     """
+    from tracehouse.publish.plot import pictures
+
+    picture_size = pictures.parse_size(*size)
     given = request.what.given if isinstance(request.what, NamedQuery) else {}
     request = _compute(request, warehouse, limits)
     with _open_files(path, escapes=path is None) as (file, draft, scratch):
@@ -123,12 +126,10 @@ def draw_answer(
                 _draw_text, request=request, file=file, given=given, columns=columns, options=options
             )
             return sandbox.run(warehouse, limits, draw, [file, draft], scratch)
-        from tracehouse.publish.plot import pictures
-
         # The picture is drawn in this process: the program that draws reserves half a gigabyte.
         describe = partial(_describe_picture, request=request, given=given, options=options)
         described, notes = sandbox.run(warehouse, limits, describe, [file, draft], scratch)
-        file.write_bytes(pictures.render(pictures.build(described, size), path.suffix))
+        file.write_bytes(pictures.render(pictures.build(described, picture_size), path.suffix))
         return notes
 
 

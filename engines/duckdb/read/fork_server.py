@@ -22,7 +22,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 
-from tracehouse.engines.duckdb.read.child import EXIT_CODE, LIBRARIES, STARTED, Child, Task, become
+from tracehouse.engines.duckdb.read.child import EXIT_CODE, LIBRARIES, STARTED, Child, Task, run_in_child
 
 _LENGTH = struct.Struct("<Q")
 _SCRIPT = "import sys; from tracehouse.engines.duckdb.read import fork_server; fork_server.main(sys.argv[1:])"
@@ -180,6 +180,6 @@ def _fork(content: bytes, stream: socket.socket, others: Sequence[socket.socket]
     if not process:
         for other in others:
             other.close()
-        become(lambda: pickle.loads(content)(), stream, parent)
+        run_in_child(lambda: pickle.loads(content)(), stream, parent)
     os.close(kept_open)
     return _Request(stream, ended, process)

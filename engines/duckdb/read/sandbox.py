@@ -35,7 +35,7 @@ from tracehouse.core.permissions import explain_denied
 from tracehouse.core.temporary import temporary_folder
 from tracehouse.core.text import quoted
 from tracehouse.engines.duckdb.read import child, landlock
-from tracehouse.engines.duckdb.read.child import Child, CrashError, NotStartedError
+from tracehouse.engines.duckdb.read.child import Child, CrashError, LateError, NotStartedError
 from tracehouse.engines.names import DATABASE
 from tracehouse.ingest.memory import SHARE_OF_DUCKDB, SIZE, size_bytes
 from tracehouse.ingest.store.layout import (
@@ -195,12 +195,9 @@ def _run_once(
     scratch: Path,
 ) -> T:
     started = _start(warehouse, limits, work, writable, scratch)
-    with signals.clean_up_at_end(started.end):
-        try:
-            started.wait(limits.timeout_s)
-        except TimeoutError:
-            raise too_late(limits) from None
-    return _result(started, limits)
+    with _explain_end(limits), signals.clean_up_at_end(started.end):
+        started.wait(limits.timeout_s)
+        return started.result()
 
 
 async def run_async(
@@ -227,19 +224,14 @@ async def _run_once_async(
     writable: Sequence[Path],
     scratch: Path,
 ) -> T:
-    # Imported here, because it would add 20 ms to every query on the command line.
-    import asyncio
-
     started = _start(warehouse, limits, work, writable, scratch)
-    with signals.clean_up_at_end(started.kill):
+    with _explain_end(limits), signals.clean_up_at_end(started.kill):
         try:
-            await asyncio.wait_for(started.wait_async(), limits.timeout_s)
-        except TimeoutError:
-            raise too_late(limits) from None
+            await started.wait_async(limits.timeout_s)
         finally:
             started.kill()
-            await started.wait_async()
-    return _result(started, limits)
+            await started.wait_async(None)
+        return started.result()
 
 
 def _start(
@@ -318,9 +310,13 @@ def _do_nothing(_: duckdb.DuckDBPyConnection) -> None:
     pass
 
 
-def _result(ended: Child, limits: Limits) -> Any:
+@contextmanager
+def _explain_end(limits: Limits) -> Iterator[None]:
+    """Turn the end of a child without a result into a UserError."""
     try:
-        return ended.result()
+        yield
+    except LateError:
+        raise too_late(limits) from None
     except CrashError as error:
         [code] = error.args
         if code in (-signal.SIGABRT, -signal.SIGKILL):
