@@ -109,13 +109,14 @@ def lint(trace: _Trace = "", warehouse: Warehouse = WAREHOUSE, engine: _Parser =
     from tracehouse.definitions.lint.run import lint as run_lint
     from tracehouse.definitions.names import OWN
     from tracehouse.definitions.user_files import list_files
+    from tracehouse.engines.duckdb.write.lint import lint_own
     from tracehouse.engines.spark.lint import lint_translation, lint_with_spark
     from tracehouse.ingest.traces import trace_names
 
     own = {path.parent.name for path in list_files(warehouse / OWN)}
     check_traces([trace] if trace else [], [*trace_names(), "unified", *sorted(own)])
     rule = lint_with_spark if engine is Engine.SPARK else lint_translation
-    findings = run_lint(trace, warehouse / OWN, [rule])
+    findings = run_lint(trace, [rule, lambda _: lint_own(warehouse / OWN)])
     for finding in findings:
         say(str(finding))
     if findings:

@@ -10,13 +10,16 @@ the same name, for all but the columns of that line.
 Views inherit from views only: one that reads a base table names the caveats that remain, and those that it
 resolves. The others of that table, which do not concern it, are in `views/<schema>/not_concerned.csv`.
 Queries also inherit the caveats of base tables, except those of severity background.
+
+A view or query of the user, whose columns are not followed, inherits all caveats of what it reads.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 
 from tracehouse.definitions.columns import columns_read, lineage_of
-from tracehouse.definitions.view_files import DefinitionError, Header, ViewFile, plain_names
+from tracehouse.definitions.findings import Finding, place_of, refuse, suggest
+from tracehouse.definitions.query_files import QueryFile
+from tracehouse.definitions.view_files import Header, ViewFile, plain_names
 from tracehouse.ingest.declare.trace import Trace
 
 ColumnsByCaveat = dict[str, frozenset[str] | None]
@@ -27,59 +30,63 @@ def of_views(
     views: Sequence[ViewFile],
     relations: Mapping[str, Collection[str]],
     caveats_of_tables: Mapping[str, ColumnsByCaveat],
+    known: Collection[str],
 ) -> dict[str, ColumnsByCaveat]:
     """Find the caveats of all views, by versioned and by plain name.
 
-    `views` must be in order, each after what it reads, and `relations` has the columns of all tables and
-    views. Raises DefinitionError if a caveat names a column that its view does not have.
+    `views` must be in order, each after what it reads, `relations` has the columns of all tables and views,
+    and `known` the names of all caveats. Raises DefinitionError if `lint_lines` finds a mistake.
     """
     caveats_by_object: dict[str, ColumnsByCaveat] = {}
     for view in views:
-        caveats_by_object[view.versioned] = of_view(view, relations, caveats_by_object, caveats_of_tables)
+        inherited = inherited_by_query(read_by(view, relations), {**caveats_of_tables, **caveats_by_object})
+        refuse(lint_lines(view, relations[view.versioned], known, inherited))
+        caveats_by_object[view.versioned] = of_view(view, relations, caveats_by_object)
     for alias, view in plain_names(views).items():
         caveats_by_object[alias] = caveats_by_object[view.versioned]
     return caveats_by_object
 
 
 def of_view(
-    view: ViewFile,
-    relations: Mapping[str, Collection[str]],
-    caveats_by_object: Mapping[str, ColumnsByCaveat],
-    caveats_of_tables: Mapping[str, ColumnsByCaveat],
+    view: ViewFile, relations: Mapping[str, Collection[str]], caveats_by_object: Mapping[str, ColumnsByCaveat]
 ) -> ColumnsByCaveat:
     """Find the caveats of a view.
 
-    `caveats_by_object` has the caveats of the views that it reads, `caveats_of_tables` those of base tables,
-    and `relations` the columns of all. Raises DefinitionError if the view resolves a caveat that none of them
-    has.
+    `caveats_by_object` has the caveats of the views that it reads, and `relations` the columns of all.
     """
-    found, unknown = split_resolved(view, relations, caveats_by_object, caveats_of_tables)
-    if unknown:
-        raise DefinitionError(view.path, explain_unresolvable(unknown[0]))
-    return found
-
-
-def split_resolved(
-    view: ViewFile,
-    relations: Mapping[str, Collection[str]],
-    caveats_by_object: Mapping[str, ColumnsByCaveat],
-    caveats_of_tables: Mapping[str, ColumnsByCaveat],
-) -> tuple[ColumnsByCaveat, list[str]]:
-    """Find the caveats of a view, and those that it resolves although nothing that it reads has them."""
     columns = frozenset(relations[view.versioned])
     inherited = _inherit(view, relations, caveats_by_object)
-    resolved = _read_checked(view.header, "resolves_caveat", columns, view.path)
-    own = _read_checked(view.header, "caveat", columns, view.path)
-    left = _remove_resolved(resolved, inherited, columns)
-    unknown = resolved.keys() - inherited.keys()
-    if unknown:
-        unknown -= inherited_by_query(_columns_read(view, relations), caveats_of_tables)
-    return _merge([own, left]), sorted(unknown)
+    left = _remove_resolved(_read_merged(view.header, "resolves_caveat"), inherited, columns)
+    return _merge([_read_merged(view.header, "caveat"), left])
 
 
-def explain_unresolvable(caveat: str) -> str:
-    """Say that a view resolves a caveat that nothing which it reads has, and what to do."""
-    return f"resolves {caveat}, which no column that it reads has: delete the line"
+def names(traces: Iterable[Trace]) -> frozenset[str]:
+    """Return the names of all caveats."""
+    return frozenset(caveat.name for trace in traces for caveat in trace.objects_by_caveat)
+
+
+def lint_lines(
+    file: ViewFile | QueryFile,
+    columns: Collection[str],
+    known: Collection[str],
+    inherited: Collection[str] | None = None,
+) -> Iterator[Finding]:
+    """Yield the header lines that name an unknown caveat or column, or resolve one that is not inherited.
+
+    `columns` are those of the view or of the result, `known` all caveats, and `inherited` those of the
+    columns that the file reads, None if these are unknown.
+    """
+    for key in ("caveat", "resolves_caveat"):
+        for name, listed in read_lines(file.header, key):
+            at = place_of(file.path, f"{key}: {name}")
+            if name not in known:
+                yield Finding(at, f"no caveat is called {name}{suggest(name, known)}", "caveat name")
+            elif key == "resolves_caveat" and inherited is not None and name not in inherited:
+                what = f"resolves {name}, which no column that it reads has: delete the line"
+                yield Finding(at, what, "resolved caveat")
+            for column in sorted(listed - {*columns}) if "*" not in columns else ():
+                what = f"`{key}` names {column}, which is not a column{suggest(column, columns)}"
+                yield Finding(at, what, "column name")
 
 
 def of_tables(traces: Iterable[Trace]) -> dict[str, ColumnsByCaveat]:
@@ -115,6 +122,12 @@ def inherited_by_query(
     }
 
 
+def read_by(file: ViewFile | QueryFile, relations: Mapping[str, Collection[str]]) -> dict[str, set[str]]:
+    """Find the columns that a view or query reads, by table or view. `relations` has the columns of all."""
+    tree = file.tree.expression if isinstance(file, ViewFile) else file.tree
+    return columns_read(tree, file.references, relations, file.path)
+
+
 def read_lines(header: Header, key: str) -> Iterator[tuple[str, frozenset[str]]]:
     """Yield the caveat and the columns of each header line of a key."""
     for line in header.all(key):
@@ -122,14 +135,8 @@ def read_lines(header: Header, key: str) -> Iterator[tuple[str, frozenset[str]]]
         yield caveat.strip(), frozenset(listed.split())
 
 
-def _read_checked(header: Header, key: str, columns: frozenset[str], path: Path) -> ColumnsByCaveat:
-    """Read the header lines of a key. Raises DefinitionError if they name a column that the view lacks."""
-    named: ColumnsByCaveat = {}
-    for caveat, about in read_lines(header, key):
-        if wrong := min(about - columns, default=""):
-            raise DefinitionError(path, f"`{key}: {caveat}` names {wrong}, which is not a column of the view")
-        named = _merge([named, {caveat: about or None}])
-    return named
+def _read_merged(header: Header, key: str) -> ColumnsByCaveat:
+    return _merge({caveat: about or None} for caveat, about in read_lines(header, key))
 
 
 def _remove_resolved(
@@ -151,7 +158,7 @@ def _inherit(
     origins = lineage_of(view.tree.expression, view.references, relations, view.path)
     spelled = {column.lower(): column for column in relations[view.versioned]}
     inherited = []
-    for name, columns in _columns_read(view, relations).items():
+    for name, columns in read_by(view, relations).items():
         for caveat, about in _select_concerning(caveats_by_object.get(name, {}), columns).items():
             from_those = {f"{name}.{column}" for column in about or ()}
             computed = frozenset(
@@ -159,10 +166,6 @@ def _inherit(
             )
             inherited.append({caveat: computed or None})
     return _merge(inherited)
-
-
-def _columns_read(view: ViewFile, relations: Mapping[str, Collection[str]]) -> dict[str, set[str]]:
-    return columns_read(view.tree.expression, view.references, relations, view.path)
 
 
 def _select_concerning(caveats: ColumnsByCaveat, columns: set[str]) -> ColumnsByCaveat:

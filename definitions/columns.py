@@ -7,7 +7,6 @@ from functools import cache, wraps
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.lineage import Node, lineage
@@ -28,114 +27,9 @@ T = TypeVar("T")
 # Expressions with the unit of their argument. A coalesce with constants has it, too.
 _KEEPS_UNIT = (exp.Cast, exp.TryCast, exp.Paren, exp.Min, exp.Max, exp.AnyValue, exp.First, exp.Last)
 
-# Expressions and joins that may read columns without naming them.
-_UNNAMED_COLUMNS = (exp.Columns, exp.Pivot, exp.Describe, exp.Summarize)
-_UNNAMED_JOINS = ("NATURAL", "POSITIONAL")
-
 PROVENANCES = ("measured", "derived", "synthetic")
 
 _NUMBERS = ("BIGINT", "INTEGER", "SMALLINT", "TINYINT", "HUGEINT", "UBIGINT", "DOUBLE", "FLOAT", "DECIMAL")
-
-
-def follow_own(
-    sql: str,
-    inputs: Collection[str],
-    columns: Mapping[str, Collection[str]],
-    place: Path | str,
-    parameters: Collection[str] = (),
-) -> exp.Expr:
-    """Parse a user's query. Returns NOT_FOLLOWED unless the functions of this module can follow its columns.
-
-    `columns` has the columns of tables, views and queries. DuckDB decides whether a definition of a user is
-    valid, and sqlglot knows fewer statements. It does not check the shape of a tree before it works on it, so
-    on others it raises not only its own errors, but also KeyError, AttributeError, RecursionError and so on.
-    The same functions follow the definitions of the package, and there no error is hidden.
-    """
-    try:
-        query = _with_calls_as_tables(sqlglot.parse_one(sql, dialect="duckdb"), columns)
-        is_known = _is_followed(query, inputs, columns, place, parameters)
-        if is_known:
-            for follow in (columns_read, passed_on, unit_sources, lineage_of):
-                follow(query, inputs, columns, place)
-    except Exception:
-        return NOT_FOLLOWED
-    return query if is_known else NOT_FOLLOWED
-
-
-def missing_from_own(
-    sql: str,
-    inputs: Collection[str],
-    columns: Mapping[str, Collection[str]],
-    place: Path | str,
-    parameters: Collection[str] = (),
-) -> set[str]:
-    """Return the column names in a user's query that are certainly in none of its inputs.
-
-    Empty if sqlglot cannot follow the query for another reason: see `follow_own`.
-    """
-    known: set[str] = set()
-    try:
-        query = _with_calls_as_tables(sqlglot.parse_one(sql, dialect="duckdb"), columns)
-        # DuckDB lets later expressions use an alias, and each table has a row number.
-        known = {"rowid", *parameters, *(one.alias for one in query.find_all(exp.Alias, exp.TableAlias))}
-        known |= {name.name for one in query.find_all(exp.Lambda) for name in one.expressions}
-        # The argument of a table function may be a column of the table that another argument names.
-        known |= {column.name for table in query.find_all(exp.Table) for column in table.find_all(exp.Column)}
-        if query.find(*_UNNAMED_COLUMNS):
-            return set()
-        return missing_columns(query, inputs, columns, place) - known
-    except DefinitionError as error:
-        # A column of a named table, such as job.runs.
-        found = re.search(r"Unknown column: (\w+)", error.message)
-        return {found[1]} - known if found else set()
-    except Exception:
-        return set()
-
-
-def parse_own(sql: str) -> exp.Expr:
-    """Parse a user's statement. Returns NOT_FOLLOWED if sqlglot cannot: see `follow_own`."""
-    try:
-        return sqlglot.parse_one(sql, dialect="duckdb")
-    except Exception:
-        return NOT_FOLLOWED
-
-
-def _with_calls_as_tables(query: exp.Expr, columns: Mapping[str, Collection[str]]) -> exp.Expr:
-    """Write the names of called named queries without arguments, so that sqlglot finds their columns.
-
-    A call whose arguments contain a query, which reads more, stays as it is.
-    """
-    for table in list(query.find_all(exp.Table)):
-        call = table.this
-        is_known = isinstance(call, exp.Anonymous) and full_name(table) in columns
-        if is_known and not call.find(exp.Query, exp.Column):
-            table.set("this", exp.to_identifier(call.name))
-    return query
-
-
-def _is_followed(
-    query: exp.Expr,
-    inputs: Collection[str],
-    columns: Mapping[str, Collection[str]],
-    place: Path | str,
-    parameters: Collection[str],
-) -> bool:
-    """Return whether a query names all columns that it reads, and sqlglot finds the input of each."""
-    if not isinstance(query, exp.Query) or query.find(*_UNNAMED_COLUMNS):
-        return False
-    # A function such as query_table reads what its arguments name.
-    if not {*inputs} & columns.keys() <= {full_name(table) for table in query.find_all(exp.Table)}:
-        return False
-    if any(join.method in _UNNAMED_JOINS for join in query.find_all(exp.Join)):
-        return False
-    read = tuple((name, tuple(columns.get(name, ()))) for name in sorted(inputs))
-    qualified = _qualify_columns(query, read, place)
-    if any(not isinstance(star.parent, exp.Count) for star in qualified.find_all(exp.Star)):
-        return False
-    # The name of a table, where a column is expected, means the complete row.
-    if qualified.find(exp.TableColumn):
-        return False
-    return missing_columns(query, inputs, columns, place) <= {*parameters}
 
 
 def split_comment(comment: str | None) -> tuple[str, str]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from tracehouse.definitions.column_docs import UNKNOWN, ColumnDoc, find_unit
 from tracehouse.definitions.columns import passed_on, unit_sources
+from tracehouse.definitions.findings import Finding, place_of
 from tracehouse.definitions.query_files import QueryFile
 from tracehouse.definitions.units import read_units
 
@@ -24,19 +25,30 @@ class QueryColumn:
     unit: str | None
 
 
-def find_clashes(
+def lint_parameter_names(
     query: QueryFile, names: Iterable[str], columns: Mapping[str, Collection[str]]
-) -> Iterator[tuple[str, str]]:
-    """Yield the parameters that have the name of a column of the given tables and views, and that column.
+) -> Iterator[Finding]:
+    """Yield the parameters that have the name of a column of the given tables and views.
 
     In a view that the query reads, such a parameter silently replaces the column. Below it, DuckDB rejects
     the query as one with conflicting names. Names are compared without case.
     """
-    for name in sorted(names):
-        by_name = {column.lower(): column for column in columns.get(name, ())}
-        for parameter in query.parameters:
-            if column := by_name.get(parameter.name.lower()):
-                yield parameter.name, f"{name}.{column}"
+    for parameter in query.parameters:
+        read = ((name, column) for name in sorted(names) for column in columns.get(name, ()))
+        same = next((one for one in read if one[1].lower() == parameter.name.lower()), None)
+        if same:
+            column = ".".join(same)
+            what = f"the parameter {parameter.name} has the name of the column {column}, which is read"
+            yield Finding(place_of(query.path, f"{parameter.name} "), f"{what}: rename it", "parameter")
+
+
+def lint_values(query: QueryFile, columns: Mapping[str, Collection[str]]) -> Iterator[Finding]:
+    """Yield the parameters whose values are those of a column that does not exist."""
+    for parameter in query.parameters:
+        table, _, column = parameter.values_of.rpartition(".")
+        if parameter.values_of and not {column, "*"} & {*columns.get(table, ())}:
+            what = f"the values of {parameter.name} are those of {parameter.values_of}, which does not exist"
+            yield Finding(place_of(query.path, f"{parameter.name} "), what, "column name")
 
 
 def describe_columns(

@@ -7,9 +7,11 @@
 """
 
 import argparse
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from tracehouse.definitions.findings import Finding
 from tracehouse.definitions.macros import SCHEMA, macros_sql
+from tracehouse.definitions.query_files import QueryFile
 from tracehouse.definitions.released import HASH_DIGITS, LOCK, OLD, read_lock
 from tracehouse.definitions.sql_text import sql_hash
 from tracehouse.definitions.view_files import DRAFT, ViewFile, newest, plain_names, view_files
@@ -87,13 +89,14 @@ def release(names: Sequence[str]) -> list[str]:
     return sorted(name for name, digits in after.items() if before.get(name) != digits)
 
 
-def explain_draft(references: Collection[str], views: Sequence[ViewFile]) -> str:
-    """Say which draft a released view or a query reads; empty if it reads none."""
+def lint_drafts(file: ViewFile | QueryFile, views: Sequence[ViewFile]) -> Iterator[Finding]:
+    """Yield the draft that a released view or a query reads."""
     drafts = {view.versioned: view for view in views if view.status == DRAFT}
     # The plain name of a view without a released version.
     drafts |= {name: view for name, view in newest(drafts.values()).items() if name not in plain_names(views)}
-    read = min(drafts.keys() & references, default="")
-    return read and f"reads {read}, a draft: {_advise_release(drafts[read].versioned)}"
+    if read := min(drafts.keys() & file.references, default=""):
+        what = f"reads {read}, a draft: {_advise_release(drafts[read].versioned)}"
+        yield Finding(str(file.path), what, "version")
 
 
 def explain_left_out(draft: str, uniting: str) -> str:

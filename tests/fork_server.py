@@ -63,10 +63,11 @@ def main() -> None:
 def read_all_sql() -> None:
     """Parse all views and queries once. The results are cached, so no child has to parse them."""
     files = view_files()
-    tables = column_docs.of_tables(all_traces().values())
+    traces = all_traces().values()
+    tables = column_docs.of_tables(traces)
     views = sort_views(expanded(files))
     relations = column_docs.of_views(views, files, tables)
-    caveats.of_views(views, relations, caveats.of_tables(all_traces().values()))
+    caveats.of_views(views, relations, caveats.of_tables(traces), caveats.names(traces))
     for query in query_files():
         columns_read(query.tree, query.references, relations, query.path)
 

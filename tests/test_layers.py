@@ -57,9 +57,9 @@ def test_reading_never_imports_writing() -> None:
 
 
 def test_only_engines_use_duckdb() -> None:
-    """Ingest may import DuckDB too, to explain its errors, and lint to parse the user's SQL."""
+    """Ingest may import DuckDB too, to explain its errors."""
     paths = [path for layer in ("core", "samples", "definitions") for path in files(layer)]
-    assert matching(r"duckdb(\.|$)", [path for path in paths if path.parent.name != "lint"]) == []
+    assert matching(r"duckdb(\.|$)", paths) == []
 
 
 def test_every_installed_package_is_a_layer() -> None:
@@ -67,10 +67,10 @@ def test_every_installed_package_is_a_layer() -> None:
     assert packages - {"bench", "tests"} == set(LAYERS)
 
 
-def test_only_findings_of_spark_use_the_rules() -> None:
+def test_only_rules_of_engines_use_those_of_lint() -> None:
     paths = [path for layer in ("engines", "publish") for path in files(layer)]
     found = matching(r"tracehouse\.definitions\.lint\b", paths)
-    assert [line.partition(",")[0] for line in found] == ["engines/spark/lint.py"]
+    assert [line.partition(",")[0] for line in found] == ["engines/duckdb/write/lint.py"]
 
 
 def test_views_and_queries_hold_no_code() -> None:

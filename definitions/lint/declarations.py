@@ -4,8 +4,9 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
+from tracehouse.definitions.findings import Finding, suggest
 from tracehouse.definitions.lint.metrics import lint_impossible_metrics, lint_metrics
-from tracehouse.definitions.lint.subject import Finding, Place, Subject, place_in_trace, suggest
+from tracehouse.definitions.lint.read import Definitions, Place, place_in_trace
 from tracehouse.definitions.requests import find_missing
 from tracehouse.definitions.units import SHARED, read_quantities, spell_unit
 from tracehouse.definitions.view_files import VIEWS
@@ -15,7 +16,7 @@ from tracehouse.ingest.declare.trace import Table, Trace
 LONGEST_SUMMARY = 100
 
 
-def lint_trace(subject: Subject, trace: Trace) -> Iterator[Finding]:
+def lint_trace(definitions: Definitions, trace: Trace) -> Iterator[Finding]:
     """Yield the findings on one trace."""
 
     def place(text: str) -> str:
@@ -23,7 +24,7 @@ def lint_trace(subject: Subject, trace: Trace) -> Iterator[Finding]:
 
     for table in trace.tables:
         yield from _lint_table(trace, table, place)
-        if f"{trace.name}.{table.name}" in {view.alias for view in subject.views}:
+        if f"{trace.name}.{table.name}" in {view.alias for view in definitions.views}:
             view = VIEWS / trace.name / table.name
             yield Finding(place(table.name), f"a view, {view}, has the name of the table", "name")
     for table, why in missing_samples(trace):
@@ -35,10 +36,10 @@ def lint_trace(subject: Subject, trace: Trace) -> Iterator[Finding]:
         name, known = missing
         what = f"`requests` names {name}, which is not in the trace{suggest(name, known)}"
         yield Finding(place(name), what, "column name")
-    yield from _lint_caveats(subject, trace, place)
+    yield from _lint_caveats(definitions, trace, place)
     yield from _lint_clocks(trace, place)
-    yield from lint_metrics(subject, trace, place)
-    yield from lint_impossible_metrics(subject, trace, place)
+    yield from lint_metrics(definitions, trace, place)
+    yield from lint_impossible_metrics(definitions, trace, place)
     yield from _lint_quantities(trace, place)
 
 
@@ -93,9 +94,9 @@ def _lint_column_lists(table: Table, names: set[str], at: str) -> Iterator[Findi
             yield Finding(at, what, "columns")
 
 
-def _lint_caveats(subject: Subject, trace: Trace, place: Place) -> Iterator[Finding]:
-    known = {*subject.columns, "catalog.reference_curves"}
-    known |= {f"{name}.{column}" for name, columns in subject.columns.items() for column in columns}
+def _lint_caveats(definitions: Definitions, trace: Trace, place: Place) -> Iterator[Finding]:
+    known = {*definitions.columns, "catalog.reference_curves"}
+    known |= {f"{name}.{column}" for name, columns in definitions.columns.items() for column in columns}
     names = Counter(caveat.name for caveat in trace.objects_by_caveat)
     for caveat, objects in trace.objects_by_caveat.items():
         at = place(caveat.name)

@@ -10,13 +10,14 @@ from sqlglot.errors import SqlglotError
 
 from tracehouse.core.errors import DefinitionError
 from tracehouse.definitions.figures import RELATIONS, TRUSTS, Figure, PublishedFigure
+from tracehouse.definitions.findings import Finding, place_of, suggest
 from tracehouse.definitions.graph import with_dependencies
-from tracehouse.definitions.lint.subject import Finding, Subject, place_of, suggest
+from tracehouse.definitions.lint.read import Definitions
 from tracehouse.definitions.units import spell_unit
 from tracehouse.definitions.view_files import VIEWS, ViewFile, plain_names, references
 
 
-def lint_figure(subject: Subject, figure: Figure) -> Iterator[Finding]:
+def lint_figure(definitions: Definitions, figure: Figure) -> Iterator[Finding]:
     """Yield the findings on one figure."""
     is_published = isinstance(figure, PublishedFigure)
     path = VIEWS / figure.trace / ("published.csv" if is_published else "expected.csv")
@@ -42,12 +43,15 @@ def lint_figure(subject: Subject, figure: Figure) -> Iterator[Finding]:
     if not is_published and not figure.measured_by:
         yield Finding(at, "an expected figure needs `measured_by`", "figure SQL")
     files = [
-        table.file_name for trace in subject.traces if trace.name == figure.trace for table in trace.tables
+        table.file_name
+        for trace in definitions.traces
+        if trace.name == figure.trace
+        for table in trace.tables
     ]
     if figure.needs_file and not any(re.fullmatch(name, figure.needs_file) for name in files):
         yield Finding(at, f"no table is read from {figure.needs_file}", "figure file")
     if figure.measured_by:
-        yield from _lint_sql(subject, figure, at)
+        yield from _lint_sql(definitions, figure, at)
 
 
 def _lint_explanation(figure: Figure, at: str) -> Iterator[Finding]:
@@ -67,8 +71,8 @@ def _lint_explanation(figure: Figure, at: str) -> Iterator[Finding]:
         yield Finding(at, "the explained value reproduces the figure: leave it empty", "figure explanation")
 
 
-def _lint_sql(subject: Subject, figure: Figure, at: str) -> Iterator[Finding]:
-    known = {*subject.columns, *(query.full_name for query in subject.queries)}
+def _lint_sql(definitions: Definitions, figure: Figure, at: str) -> Iterator[Finding]:
+    known = {*definitions.columns, *(query.full_name for query in definitions.queries)}
     try:
         tree = sqlglot.parse_one(figure.measured_by, dialect="duckdb")
         read = references(tree, figure.name) if isinstance(tree, exp.Select) else frozenset()
@@ -80,16 +84,19 @@ def _lint_sql(subject: Subject, figure: Figure, at: str) -> Iterator[Finding]:
     for name in sorted(read - known):
         yield Finding(at, f"`measured_by` reads {name}, which does not exist{suggest(name, known)}", "reads")
     if isinstance(figure, PublishedFigure):
-        yield from _lint_evidence(subject, read, at)
+        yield from _lint_evidence(definitions, read, at)
 
 
-def _lint_evidence(subject: Subject, read: Collection[str], at: str) -> Iterator[Finding]:
+def _lint_evidence(definitions: Definitions, read: Collection[str], at: str) -> Iterator[Finding]:
     """Yield the inputs of a figure that confirm nothing: its publisher's summaries and our assumptions."""
     summaries = {"catalog.reference_curves"} | {
-        f"{trace.name}.{table.name}" for trace in subject.traces for table in trace.tables if table.is_summary
+        f"{trace.name}.{table.name}"
+        for trace in definitions.traces
+        for table in trace.tables
+        if table.is_summary
     }
-    views = plain_names(subject.views) | {view.versioned: view for view in subject.views}
-    for name in with_dependencies(read, subject.reads):
+    views = plain_names(definitions.views) | {view.versioned: view for view in definitions.views}
+    for name in with_dependencies(read, definitions.reads):
         if name in summaries:
             reason = "has the publisher's own figures, which cannot confirm another of them"
         elif name in views and not views[name].references and _is_own(views[name]):

@@ -3,8 +3,8 @@
 They read only definitions whose columns can be followed; other rules report the rest.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import cast
 
@@ -15,22 +15,18 @@ from tracehouse.definitions import caveats, column_docs
 from tracehouse.definitions.across_traces import expanded, find_empty_unions
 from tracehouse.definitions.column_docs import ColumnDoc
 from tracehouse.definitions.columns import (
-    columns_read,
-    follow_own,
     is_number,
     missing_columns,
-    missing_from_own,
     passed_on,
     types_of,
 )
+from tracehouse.definitions.findings import Finding, place_of, suggest
 from tracehouse.definitions.graph import sort_views, with_dependencies
-from tracehouse.definitions.lint.subject import Finding, Subject, place_of, suggest
-from tracehouse.definitions.query_columns import describe_columns, find_clashes
+from tracehouse.definitions.lint.read import Definitions, names_selected
+from tracehouse.definitions.query_columns import describe_columns, lint_parameter_names
 from tracehouse.definitions.query_files import QueryFile
-from tracehouse.definitions.view_files import ViewFile, creating_view, plain_names
+from tracehouse.definitions.view_files import ViewFile, plain_names
 from tracehouse.ingest.declare.trace import all_traces
-
-IsOurs = Callable[[ViewFile | QueryFile], bool]
 
 
 @dataclass(frozen=True)
@@ -59,41 +55,32 @@ class _Lineage:
         return types_of(tree, file.references, self.types, file.path)
 
 
-def lint_inherited(subject: Subject, is_ours: IsOurs, schema: str = "") -> Iterator[Finding]:
-    """Yield the findings on what views and queries inherit, of one schema or of all.
-
-    Those of the user need no units.
-    """
+def lint_inherited(definitions: Definitions, schema: str = "") -> Iterator[Finding]:
+    """Yield the findings on what views and queries inherit, of one schema or of all."""
     try:
         all_traces()
     except DefinitionError:
         # The invalid declaration is a finding of its own, and its columns are unknown.
         return
-    queries = [query for query in subject.queries if schema in ("", query.schema)]
-    lineage, findings = _trace_columns(_needed_views(subject, queries, schema), subject, is_ours)
+    queries = [query for query in definitions.queries if schema in ("", query.schema)]
+    lineage, findings = _trace_columns(_needed_views(definitions, queries, schema), definitions)
     yield from findings
-    for query in queries:
-        if not is_ours(query) and query.references <= lineage.docs.keys():
-            yield from _lint_columns_of_own(query, lineage.docs)
-    queries = [query if is_ours(query) else _follow_own_query(query, lineage.docs) for query in queries]
     for name, view in lineage.views.items():
-        if name == view.versioned and is_ours(view):
+        if name == view.versioned:
             yield from _lint_units_of_view(lineage, view)
-    yield from _lint_resolved_caveats(subject, lineage, queries)
+    queries = [query for query in queries if query.references <= lineage.docs.keys()]
+    yield from _lint_resolved_caveats(definitions, lineage, queries)
     for query in queries:
-        if not query.references <= lineage.docs.keys() or not isinstance(query.tree, exp.Query):
-            continue
         yield from _lint_parameter_names(lineage, query)
-        if is_ours(query):
-            yield from _lint_columns_read(query, query.tree, lineage.docs)
-        if is_ours(query) and "*" not in query.tree.named_selects:
+        yield from _lint_columns_read(query, query.tree, lineage.docs)
+        if "*" not in names_selected(query.tree):
             yield from _lint_columns(lineage, query)
 
 
-def _needed_views(subject: Subject, queries: Sequence[QueryFile], schema: str) -> list[ViewFile]:
+def _needed_views(definitions: Definitions, queries: Sequence[QueryFile], schema: str) -> list[ViewFile]:
     """Return the views of a schema, and those that they or the queries read, each after what it reads."""
     # Another rule reports the views that read a union of nothing.
-    united = [view for view in subject.views if not find_empty_unions(view, subject.views)]
+    united = [view for view in definitions.views if not find_empty_unions(view, definitions.views)]
     views = sort_views(expanded(united))
     by_name = {view.versioned: view for view in views} | plain_names(views)
     wanted = [view.versioned for view in views if schema in ("", view.schema)]
@@ -103,19 +90,12 @@ def _needed_views(subject: Subject, queries: Sequence[QueryFile], schema: str) -
     return [view for view in views if view.versioned in versioned]
 
 
-def _follow_own_query(query: QueryFile, docs: Mapping[str, Collection[str]]) -> QueryFile:
-    place = query.body, query.references, docs, query.path
-    return replace(query, tree=follow_own(*place, _parameter_names(query)))
-
-
-def _trace_columns(
-    needed: Sequence[ViewFile], subject: Subject, is_ours: IsOurs
-) -> tuple[_Lineage, list[Finding]]:
+def _trace_columns(needed: Sequence[ViewFile], definitions: Definitions) -> tuple[_Lineage, list[Finding]]:
     """Follow the columns of each view, except those that read what is missing or was not followed.
 
-    Also returns the views of the package whose columns cannot be followed. DuckDB may know those of the user.
+    Also returns the views whose columns cannot be followed.
     """
-    docs = column_docs.of_tables(subject.traces)
+    docs = column_docs.of_tables(definitions.traces)
     columns: dict[str, Collection[str]] = {**docs}
     views: list[ViewFile] = []
     findings: list[Finding] = []
@@ -124,14 +104,6 @@ def _trace_columns(
         if not view.references <= columns.keys():
             continue
         names = [view.versioned, *([view.alias] if plain.get(view.alias) == view else [])]
-        if not is_ours(view):
-            tree = follow_own(view.body, view.references, columns, view.path)
-            if isinstance(tree, exp.Query):
-                followed = replace(view, tree=creating_view(view.versioned, tree))
-                views.append(followed)
-                columns |= dict.fromkeys(names, tree.named_selects)
-            findings += _lint_columns_of_own(view, columns)
-            continue
         try:
             passed_on(view.tree.expression, view.references, columns, view.path)
             findings += _lint_columns_read(view, view.tree.expression, columns)
@@ -144,10 +116,10 @@ def _trace_columns(
     types: dict[str, Mapping[str, str]] = {}
     for name, found in docs.items():
         types[name] = dict.fromkeys(found, "UNKNOWN")
-    for trace in subject.traces:
+    for trace in definitions.traces:
         for table in trace.tables:
             types[f"{trace.name}.{table.name}"] = {one.name: one.type for one in table.stored_columns}
-    return _Lineage(by_name, column_docs.of_views(views, subject.views, docs), types), findings
+    return _Lineage(by_name, column_docs.of_views(views, definitions.views, docs), types), findings
 
 
 def _lint_columns_read(
@@ -159,28 +131,9 @@ def _lint_columns_read(
     except DefinitionError:
         # Another rule reports a query whose columns cannot be followed.
         return
-    yield from _missing_columns(file, missing - _parameter_names(file), columns)
-
-
-def _lint_columns_of_own(
-    file: ViewFile | QueryFile, columns: Mapping[str, Collection[str]]
-) -> Iterator[Finding]:
-    """Yield the columns that a user's view or query reads and that its tables and views lack."""
-    if isinstance(file, ViewFile) and file.unions:
-        # Its SQL names a union of `each_trace`, whose columns are not in `columns`.
-        return
-    place = file.body, file.references, columns, file.path
-    yield from _missing_columns(file, missing_from_own(*place, _parameter_names(file)), columns)
-
-
-def _parameter_names(file: ViewFile | QueryFile) -> set[str]:
-    """Return the names of the parameters of a query, in lower case as in its tree."""
-    return {one.name.lower() for one in file.parameters} if isinstance(file, QueryFile) else set()
-
-
-def _missing_columns(
-    file: ViewFile | QueryFile, missing: Collection[str], columns: Mapping[str, Collection[str]]
-) -> Iterator[Finding]:
+    if isinstance(file, QueryFile):
+        # In its tree, names are in lower case.
+        missing = missing - {one.name.lower() for one in file.parameters}
     known = {column for name in file.references for column in columns[name]}
     for column in sorted(missing):
         what = f"reads the column {column}, which does not exist{suggest(column, known)}"
@@ -196,53 +149,34 @@ def _lint_units_of_view(lineage: _Lineage, view: ViewFile) -> Iterator[Finding]:
 
 
 def _lint_resolved_caveats(
-    subject: Subject, lineage: _Lineage, queries: Sequence[QueryFile]
+    definitions: Definitions, lineage: _Lineage, queries: Sequence[QueryFile]
 ) -> Iterator[Finding]:
     """Yield the caveats that views and queries resolve, but that nothing which they read has."""
-    of_tables = caveats.of_tables(subject.traces)
-    found: dict[str, caveats.ColumnsByCaveat] = {}
-    unknown: set[str] = set()
+    known: dict[str, caveats.ColumnsByCaveat] = caveats.of_tables(definitions.traces)
+    of_views: dict[str, caveats.ColumnsByCaveat] = {}
     for name, view in lineage.views.items():
-        if name != view.versioned:
-            continue
-        names = [one for one, named in lineage.views.items() if named is view]
-        # Without the caveats of its inputs, those of a view are unknown too.
-        if view.references & unknown:
-            unknown.update(names)
-            continue
-        try:
-            inherited, unresolvable = caveats.split_resolved(view, lineage.docs, found, of_tables)
-        except DefinitionError:
-            # Another rule reports the column that a caveat names wrongly.
-            unknown.update(names)
-            continue
-        found |= dict.fromkeys(names, inherited)
-        for caveat in unresolvable:
-            if caveat in subject.caveats:
-                at = place_of(view.path, f"resolves_caveat: {caveat}")
-                yield Finding(at, caveats.explain_unresolvable(caveat), "resolved caveat")
-    known = {**of_tables, **found}
+        if name == view.versioned:
+            yield from _lint_resolved(definitions, lineage, view, known | of_views)
+            of_views[name] = caveats.of_view(view, lineage.docs, of_views)
+        else:
+            of_views[name] = of_views[view.versioned]
     for query in queries:
-        if query.references <= lineage.docs.keys() - (lineage.views.keys() - found.keys()):
-            yield from _lint_resolved_caveats_of_query(subject, lineage, query, known)
+        yield from _lint_resolved(definitions, lineage, query, known | of_views)
 
 
-def _lint_resolved_caveats_of_query(
-    subject: Subject, lineage: _Lineage, query: QueryFile, known: Mapping[str, caveats.ColumnsByCaveat]
+def _lint_resolved(
+    definitions: Definitions,
+    lineage: _Lineage,
+    file: ViewFile | QueryFile,
+    known: Mapping[str, caveats.ColumnsByCaveat],
 ) -> Iterator[Finding]:
-    """Yield the caveats that a query resolves, but that none of the columns that it reads has."""
-    resolved = {caveat for caveat, _ in caveats.read_lines(query.header, "resolves_caveat")}
-    if not resolved:
-        return
     try:
-        read = columns_read(query.tree, query.references, lineage.docs, query.path)
+        inherited = caveats.inherited_by_query(caveats.read_by(file, lineage.docs), known)
     except DefinitionError:
         # Another rule reports a query whose columns cannot be followed.
         return
-    for caveat in sorted((resolved & subject.caveats) - caveats.inherited_by_query(read, known)):
-        at = place_of(query.path, f"resolves_caveat: {caveat}")
-        what = f"resolves {caveat}, which no column that it reads has: delete the line"
-        yield Finding(at, what, "resolved caveat")
+    columns = names_selected(file.tree.expression if isinstance(file, ViewFile) else file.tree)
+    yield from caveats.lint_lines(file, columns, definitions.caveats, inherited)
 
 
 def _lint_parameter_names(lineage: _Lineage, query: QueryFile) -> Iterator[Finding]:
@@ -250,13 +184,8 @@ def _lint_parameter_names(lineage: _Lineage, query: QueryFile) -> Iterator[Findi
     read = with_dependencies(
         query.references, {name: view.references for name, view in lineage.views.items()}
     )
-    columns = {
-        **lineage.docs,
-        **{name: lineage.selected[name] for name in read if name in lineage.selected},
-    }
-    for parameter, column in dict(find_clashes(query, read, columns)).items():
-        what = f"the parameter {parameter} has the name of the column {column}, which is read: rename it"
-        yield Finding(place_of(query.path, f"{parameter} "), what, "parameter")
+    selected = {name: lineage.selected[name] for name in read if name in lineage.selected}
+    yield from lint_parameter_names(query, read, {**lineage.docs, **selected})
 
 
 def _lint_columns(lineage: _Lineage, query: QueryFile) -> Iterator[Finding]:

@@ -6,7 +6,8 @@ from difflib import get_close_matches
 
 from sqlglot import exp
 
-from tracehouse.definitions.lint.subject import Finding, Place, Subject, place_of, suggest
+from tracehouse.definitions.findings import Finding, place_of, suggest
+from tracehouse.definitions.lint.read import Definitions, Place
 from tracehouse.definitions.metrics import METRICS, find_answers, read_answers, supported_metrics
 from tracehouse.definitions.query_files import QueryFile
 from tracehouse.definitions.released import SEVERAL_TRACES, plain_name
@@ -48,9 +49,9 @@ _MEASURES = {
 }
 
 
-def lint_metrics(subject: Subject, trace: Trace, place: Place) -> Iterator[Finding]:
+def lint_metrics(definitions: Definitions, trace: Trace, place: Place) -> Iterator[Finding]:
     """Yield the findings on the metrics that a trace declares."""
-    answers = find_answers(trace.name, [*subject.views, *subject.queries])
+    answers = find_answers(trace.name, [*definitions.views, *definitions.queries])
     known = {table.name for table in trace.tables}
     known |= {column.name for table in trace.tables for column in table.stored_columns}
     for metric in trace.metrics:
@@ -74,18 +75,18 @@ def lint_metrics(subject: Subject, trace: Trace, place: Place) -> Iterator[Findi
                     yield Finding(at, what, "column name")
 
 
-def lint_answers(subject: Subject, file: ViewFile | QueryFile) -> Iterator[Finding]:
+def lint_answers(definitions: Definitions, file: ViewFile | QueryFile) -> Iterator[Finding]:
     """Yield the metrics in a header that the trace does not support, or that another header names, too."""
     if not (named := read_answers(file)):
         return
     supported = {
         name
-        for trace in subject.traces
+        for trace in definitions.traces
         if file.schema in (trace.name, SEVERAL_TRACES)
         for name, metric in supported_metrics(trace).items()
         if metric.is_possible
     }
-    answers = find_answers(file.schema, [*subject.views, *subject.queries])
+    answers = find_answers(file.schema, [*definitions.views, *definitions.queries])
     at = place_of(file.path, "-- answers:")
     for name in named:
         if name not in supported:
@@ -95,7 +96,7 @@ def lint_answers(subject: Subject, file: ViewFile | QueryFile) -> Iterator[Findi
             yield Finding(at, f"answers {name}, as {answers[name]} does: remove one of the two", "metric")
 
 
-def lint_impossible_metrics(subject: Subject, trace: Trace, place: Place) -> Iterator[Finding]:
+def lint_impossible_metrics(definitions: Definitions, trace: Trace, place: Place) -> Iterator[Finding]:
     """Yield the metrics that a trace seems to support but does not declare."""
     declared = supported_metrics(trace)
     columns = [column.name for table in trace.tables for column in table.stored_columns]
@@ -110,7 +111,7 @@ def lint_impossible_metrics(subject: Subject, trace: Trace, place: Place) -> Ite
                 f" that names {suggesting[0]}"
             )
             yield Finding(place(suggesting[0]), what, "metric")
-    for query in (one for one in subject.queries if one.schema == trace.name):
+    for query in (one for one in definitions.queries if one.schema == trace.name):
         selected = query.tree.named_selects if isinstance(query.tree, exp.Query) else []
         for name, pattern in _MEASURES.items():
             metric = declared.get(name)

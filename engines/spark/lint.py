@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tracehouse.core.errors import DefinitionError
-from tracehouse.definitions.lint.subject import Finding
+from tracehouse.definitions.findings import Finding
 from tracehouse.engines.names import LOCAL
 from tracehouse.engines.spark import session
 from tracehouse.engines.spark.dialect import File, translate_file

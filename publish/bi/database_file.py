@@ -18,17 +18,16 @@ from pathlib import Path
 
 import duckdb
 import pyarrow as pa
-from sqlglot import exp
 
 from tracehouse.core import staging
 from tracehouse.core.errors import UserError
 from tracehouse.core.progress import Step, ignore_step
 from tracehouse.core.text import escape_name, identifier, quoted
-from tracehouse.definitions.columns import parse_own
 from tracehouse.definitions.graph import with_dependencies
 from tracehouse.definitions.macros import macros_sql
 from tracehouse.definitions.names import OWN
 from tracehouse.engines.duckdb.read import sandbox
+from tracehouse.engines.duckdb.read.guard import aggregates_rows
 from tracehouse.engines.duckdb.write.base_tables import add_comments
 from tracehouse.engines.duckdb.write.catalog import column_types, read_comments
 from tracehouse.engines.duckdb.write.template import STORAGE_VERSION
@@ -51,7 +50,6 @@ _OPTIONS = f"storage_version '{STORAGE_VERSION}', block_size 16384"
 _HOUR_S = 3_600
 _HAS_SAMPLES = "it has one row per sample; hourly aggregates are published"
 _MAY_HAVE_SAMPLES = "it may have one row per sample, as its SQL cannot be followed; --whole includes it"
-_AGGREGATING = (exp.Group, exp.AggFunc, exp.Distinct, exp.Window)
 _HOURLY = {
     "hour": "Start of the hour, in UTC; derived.",
     "samples": "Samples in the hour; derived.",
@@ -376,12 +374,16 @@ def _objects_with_raw_samples(
         "select view_name, versioned_name, is_current, reads, stored from catalog.views order by rowid"
     ).fetchall():
         if not stored and not with_samples.isdisjoint(reads):
-            tree = parse_own(definitions[versioned])
-            if not any(tree.find(kind) for kind in _AGGREGATING):
-                with_samples.add(versioned)
-                if is_current:
-                    with_samples.add(plain)
-                    found[plain] = _HAS_SAMPLES if isinstance(tree, exp.Create) else _MAY_HAVE_SAMPLES
+            try:
+                reason = _HAS_SAMPLES
+                if aggregates_rows(connection, definitions[versioned].partition(" AS ")[2]):
+                    continue
+            except UserError:
+                reason = _MAY_HAVE_SAMPLES
+            with_samples.add(versioned)
+            if is_current:
+                with_samples.add(plain)
+                found[plain] = reason
     return found
 
 

@@ -15,9 +15,9 @@ import suites
 from tracehouse.definitions import versions
 from tracehouse.definitions import view_files as view_files_module
 from tracehouse.definitions.lint.definitions import lint_versions
-from tracehouse.definitions.lint.subject import read as read_subject
+from tracehouse.definitions.lint.read import read as read_definitions
 from tracehouse.definitions.released import VIEWS, read_lock
-from tracehouse.definitions.versions import broken, explain_draft, release
+from tracehouse.definitions.versions import broken, lint_drafts, release
 from tracehouse.definitions.view_files import (
     DRAFT,
     RELEASED,
@@ -145,10 +145,12 @@ def test_explains_how_to_release_a_draft_that_a_query_reads(folder: Path) -> Non
     [draft] = view_files(folder)
     command = "release it with `python -m tracehouse.definitions.versions itp.thing_v1`"
     for name in ("itp.thing_v1", "itp.thing"):
-        assert explain_draft({"itp.raw_job", name}, [draft]) == f"reads {name}, a draft: {command}"
-        assert explain_draft({name}, [replace(draft, status=RELEASED)]) == ""
+        reader = replace(draft, references=frozenset({"itp.raw_job", name}))
+        [finding] = lint_drafts(reader, [draft])
+        assert finding.message == f"reads {name}, a draft: {command}"
+        assert [*lint_drafts(reader, [replace(draft, status=RELEASED)])] == []
     released = replace(draft, version=2, status=RELEASED)
-    assert explain_draft({"itp.thing"}, [draft, released]) == "", "the plain name means the released version"
+    assert [*lint_drafts(reader, [draft, released])] == [], "the plain name means the released version"
 
 
 def test_rejects_an_edited_lock(tmp_path: Path) -> None:
@@ -291,8 +293,8 @@ def test_says_that_a_view_of_all_traces_leaves_out_a_draft(next_version: Path) -
     raw.parent.mkdir()
     raw.write_text("sn,cpu_milli,memory_mib,gpu,model\na,1000,1024,1,T4\n", encoding="utf-8")
     assert left_out in database.ingest([raw.parent], next_version / "warehouse", [], lambda *_: None).notes
-    subject, _ = read_subject()
-    changed = replace(subject, views=[*subject.views, read_view_file(draft)])
+    definitions, _ = read_definitions()
+    changed = replace(definitions, views=[*definitions.views, read_view_file(draft)])
     findings = [(finding.place, finding.message) for finding in lint_versions(changed)]
     assert findings == [(str(draft), left_out)]
 

@@ -176,6 +176,28 @@ def names_read(connection: duckdb.DuckDBPyConnection, query: str) -> frozenset[s
     return frozenset(names)
 
 
+def aggregates_rows(connection: duckdb.DuckDBPyConnection, query: str) -> bool:
+    """Return whether a query groups or aggregates rows, anywhere, or has windows or DISTINCT.
+
+    Raises UserError if the text is not one query.
+    """
+    nodes = list(_nodes(_tree(connection, query)))
+    is_grouped = any(
+        node.get("group_expressions")
+        or node.get("aggregate_handling") == "FORCE_AGGREGATES"
+        or node.get("class") == "WINDOW"
+        or node.get("type") == "DISTINCT_MODIFIER"
+        for node in nodes
+    )
+    sql = """
+        select count(*) from duckdb_functions()
+        where function_type = 'aggregate' and list_contains($names, function_name)
+        """
+    names = [_lower(node, "function_name") for node in nodes]
+    [(aggregates,)] = connection.execute(sql, {"names": names}).fetchall()
+    return is_grouped or aggregates > 0
+
+
 def databases_named(connection: duckdb.DuckDBPyConnection, query: str) -> frozenset[str]:
     """Return the databases that a query names before a schema, except DuckDB's own `system`.
 

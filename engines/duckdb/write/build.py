@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -21,19 +21,25 @@ from tracehouse.ingest.store.records import Conversion
 NO_VIEWS: Mapping[str, StoredView] = MappingProxyType({})
 
 
+@dataclass(frozen=True)
+class Outcome:
+    """The views and queries that failed, Tracehouse's before the user's, and notes on what is left out."""
+
+    problems: list[user_definitions.Problem]
+    notes: list[str]
+
+
 def build_file(
     path: Path,
     conversions: Sequence[Conversion],
     warehouse: Path,
     copy_tables: bool,
     stored: Mapping[str, StoredView] = NO_VIEWS,
-) -> user_definitions.Outcome:
+) -> Outcome:
     """Write a new database at `path` over conversions of a warehouse. `warehouse` is absolute.
 
     With `copy_tables` the database contains copies of the base tables. `stored` are the views that read
-    materialized files, by versioned name. The outcome has the views and queries that failed: Tracehouse's,
-    then the user's own, and notes on drafts that are left out. Raises DefinitionError if a trace or a ledger
-    is wrong.
+    materialized files, by versioned name. Raises DefinitionError if a trace or a ledger is wrong.
     """
     shutil.copyfile(template(), path)
     traces = list(all_traces().values())
@@ -58,9 +64,8 @@ def build_file(
             catalog.record_stored(connection, name, view.at, view.bytes, view.files)
         connection.commit()
         drafts = _note_drafts(connection)
-        own = user_definitions.create(connection, warehouse / user_definitions.FOLDER)
-    problems = [*(user_definitions.Problem(*one) for one in skipped), *own.problems]
-    return replace(own, problems=problems, notes=[*drafts, *own.notes])
+        failed, _ = user_definitions.create(connection, warehouse / user_definitions.FOLDER)
+    return Outcome([*(user_definitions.Problem(*one) for one in skipped), *failed], drafts)
 
 
 def _note_drafts(connection: duckdb.DuckDBPyConnection) -> list[str]:

@@ -15,7 +15,7 @@ from tracehouse.definitions.column_docs import ColumnDocs
 from tracehouse.definitions.columns import Columns, is_number, lineage_of
 from tracehouse.definitions.figures import Figure
 from tracehouse.definitions.rules import Check, all_rules
-from tracehouse.definitions.view_files import VIEWS, DefinitionError, ViewFile, references
+from tracehouse.definitions.view_files import VIEWS, ViewFile, references
 from tracehouse.engines.duckdb.read.catalog import read_base_tables
 from tracehouse.engines.duckdb.write.base_tables import add_comments
 from tracehouse.ingest.declare.reference_curves import read_curves, traces_with_curves
@@ -130,16 +130,10 @@ def record_stored(
 
 
 def record_in_caveats(connection: DuckDBPyConnection, caveats_by_object: Mapping[str, Iterable[str]]) -> None:
-    """Record in `catalog.caveats` which views and queries each caveat applies to.
-
-    Raises DefinitionError if a caveat is unknown.
-    """
-    known = {caveat for (caveat,) in connection.execute("select caveat from catalog.caveats").fetchall()}
+    """Record in `catalog.caveats` which views and queries each caveat applies to."""
     objects: dict[str, list[str]] = defaultdict(list)
     for name, caveats in caveats_by_object.items():
         for caveat in caveats:
-            if caveat not in known:
-                raise DefinitionError(name, f"no ledger has the caveat {caveat}")
             objects[caveat].append(name)
     connection.execute(
         """

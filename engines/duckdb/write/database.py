@@ -15,11 +15,11 @@ from pathlib import Path
 from tracehouse.core.errors import DefinitionError, UsageError, UserError
 from tracehouse.core.progress import Progress, ignore_progress
 from tracehouse.engines.duckdb.write import build_info, materialized_views
-from tracehouse.engines.duckdb.write.build import build_file
+from tracehouse.engines.duckdb.write.build import Outcome, build_file
 from tracehouse.engines.duckdb.write.build_info import BuildInfo
 from tracehouse.engines.duckdb.write.materialized_views import StoredView
 from tracehouse.engines.duckdb.write.template import template
-from tracehouse.engines.duckdb.write.user_definitions import Outcome, Problem
+from tracehouse.engines.duckdb.write.user_definitions import Problem
 from tracehouse.engines.names import DATABASE
 from tracehouse.ingest import pipeline
 from tracehouse.ingest.pipeline import IngestResult, RunTasks

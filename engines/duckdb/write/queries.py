@@ -4,7 +4,7 @@ A macro is the SQL of the query's file, and fails on parameters outside their ch
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import cast
 
 import duckdb
@@ -14,9 +14,10 @@ from tracehouse.core.text import quoted
 from tracehouse.definitions import caveats
 from tracehouse.definitions.caveats import ColumnsByCaveat
 from tracehouse.definitions.column_docs import ColumnDoc, ColumnDocs
-from tracehouse.definitions.columns import Columns, columns_read, follow_own, split_comment
+from tracehouse.definitions.columns import Columns, split_comment
+from tracehouse.definitions.findings import refuse
 from tracehouse.definitions.not_recorded import columns_needed
-from tracehouse.definitions.query_columns import describe_columns, find_clashes
+from tracehouse.definitions.query_columns import describe_columns, lint_parameter_names, lint_values
 from tracehouse.definitions.query_files import Parameter, QueryFile
 from tracehouse.definitions.view_files import DefinitionError
 from tracehouse.engines.duckdb.read.catalog import read_base_tables
@@ -57,11 +58,11 @@ def create_queries(
     inherited = {**caveats.of_tables(all_traces().values()), **caveats_by_object}
     created = []
     for query in queries:
-        _check_parameter_names(query, docs)
+        refuse(lint_parameter_names(query, query.references, docs))
         # Types are omitted: DuckDB takes as long to infer them as to create all queries.
         columns_of_query = cast(exp.Query, query.tree).named_selects
         _execute(connection, query, _add_parameter_checks(query, len(columns_of_query)))
-        found = _find_caveats(query, docs, inherited)
+        found = _find_caveats(query, columns_of_query, docs, inherited)
         created.append(CreatedQuery(query, dict.fromkeys(columns_of_query), found))
     add_to_catalog(connection, created, docs, read_base_tables(connection), read_comments(connection))
 
@@ -74,20 +75,19 @@ def create_own_query(
 ) -> CreatedQuery:
     """Create a query of the user, without adding it to the catalog.
 
-    `docs` has the columns of tables, views and queries, and `inherited` their caveats. The returned file has
-    the tree that was followed. Raises DefinitionError if DuckDB refuses the query.
+    `docs` has the columns of tables, views and queries, and `inherited` their caveats. Raises DefinitionError
+    if DuckDB refuses the query.
     """
-    _check_parameter_names(query, docs)
-    _check_values_of(query, docs)
+    refuse(lint_parameter_names(query, query.references, docs))
+    refuse(lint_values(query, docs))
     _execute(connection, query, query.body)
     # DuckDB knows the columns of every statement that it runs.
     columns = _describe(connection, query)
     if (checked := _add_parameter_checks(query, len(columns))) != query.body:
         connection.execute(f"drop macro table {query.full_name}")
         _execute(connection, query, checked)
-    parameters = [parameter.name.lower() for parameter in query.parameters]
-    query = replace(query, tree=follow_own(query.body, query.references, docs, query.path, parameters))
-    return CreatedQuery(query, dict(columns), _find_caveats(query, docs, inherited))
+    types = dict(columns)
+    return CreatedQuery(query, types, _find_caveats(query, types, docs, inherited))
 
 
 def _execute(connection: duckdb.DuckDBPyConnection, query: QueryFile, body: str) -> None:
@@ -123,10 +123,13 @@ def _describe(connection: duckdb.DuckDBPyConnection, query: QueryFile) -> list[t
 
 def _find_caveats(
     query: QueryFile,
+    columns: Collection[str],
     docs: Mapping[str, Mapping[str, ColumnDoc]],
     inherited: Mapping[str, ColumnsByCaveat],
 ) -> list[str]:
-    read = columns_read(query.tree, query.references, docs, query.path)
+    read = caveats.read_by(query, docs)
+    known = caveats.names(all_traces().values())
+    refuse(caveats.lint_lines(query, columns, known, caveats.inherited_by_query(read, inherited)))
     return caveats.of_query(query.header, read, inherited)
 
 
@@ -177,23 +180,6 @@ def _parameter_check(query: QueryFile, parameter: Parameter) -> str:
     message = quoted(f"{query.full_name}: {name} is {wanted}, not ")
     value = f"coalesce(cast({name} as varchar), 'NULL')"
     return f"when not coalesce({allowed}, false) then error({message} || {value})"
-
-
-def _check_parameter_names(query: QueryFile, columns: Mapping[str, Collection[str]]) -> None:
-    """Raise DefinitionError if a parameter has the name of a column: it would silently replace the column."""
-    for _, column in find_clashes(query, query.references, columns):
-        raise DefinitionError(query.path, f"a parameter has the name of the column {column}")
-
-
-def _check_values_of(query: QueryFile, columns: Mapping[str, Collection[str]]) -> None:
-    """Raise DefinitionError if the column that holds the values of a parameter does not exist."""
-    for parameter in query.parameters:
-        table, _, column = parameter.values_of.rpartition(".")
-        if parameter.values_of and column not in columns.get(table, ()):
-            raise DefinitionError(
-                query.path,
-                f"the values of {parameter.name} are those of {parameter.values_of}, which does not exist",
-            )
 
 
 def _docs(columns: Columns) -> dict[str, ColumnDoc]:

@@ -24,12 +24,13 @@ from tracehouse.core.errors import DefinitionError, UserError
 from tracehouse.core.temporary import temporary_folder
 from tracehouse.core.text import quoted
 from tracehouse.definitions import figures
+from tracehouse.definitions.findings import refuse
 from tracehouse.definitions.macros import macros_sql
 from tracehouse.definitions.metrics import all_metrics
 from tracehouse.definitions.not_recorded import find_not_recorded
 from tracehouse.definitions.query_files import QueryFile, query_files
 from tracehouse.definitions.released import QUERIES, plain_name, versioned_name
-from tracehouse.definitions.versions import explain_draft
+from tracehouse.definitions.versions import lint_drafts
 from tracehouse.definitions.view_files import RELEASED, VIEWS, ViewFile, plain_names, view_files, view_texts
 from tracehouse.engines.duckdb.read.catalog import read_base_tables
 from tracehouse.engines.duckdb.write import catalog
@@ -148,8 +149,7 @@ def _create_definitions(connection: duckdb.DuckDBPyConnection, invalid: Mapping[
     views, queries, errors = _leave_out(view_files(without=invalid), query_files(without=invalid), invalid)
     stable: list[ViewFile | QueryFile] = [*(view for view in views if view.status == RELEASED), *queries]
     for one in stable:
-        if problem := explain_draft(one.references, views):
-            raise DefinitionError(one.path, problem)
+        refuse(lint_drafts(one, views))
     connection.execute(macros_sql())
     catalog.create_catalog(connection)
     catalog.fill_traces(connection, traces)

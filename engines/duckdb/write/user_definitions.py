@@ -1,27 +1,27 @@
-"""Create the user's own views and named queries, the files in `<warehouse>/local` (see sql/user_files.py).
+"""Create the user's own views and named queries: the files that `definitions/user_files.py` reads.
 
-The files have the same format and header keys as Tracehouse's own, and inherit caveats in the same way;
-descriptions are optional. `create` reports files that fail, and creates the others.
+The files have the same format and header keys as Tracehouse's own; descriptions are optional. `create`
+reports files that fail, and creates the others.
 
-DuckDB decides whether a definition is valid, what it reads, and which columns it has. Only the lineage of the
-columns is from sqlglot. Where sqlglot cannot follow them, the view or query has the caveats of all columns of
-the tables and views that it reads, and `create` says so.
+DuckDB decides whether a definition is valid, what it reads, and which columns it has. No parser of ours
+follows the columns: a view or query has all caveats of the tables, views and queries that it reads.
 """
 
 import hashlib
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import duckdb
 
 from tracehouse.core.errors import DefinitionError, UserError
-from tracehouse.core.text import escape_name, identifier, join_names
+from tracehouse.core.text import escape_name, identifier
 from tracehouse.definitions import caveats, column_docs
 from tracehouse.definitions.caveats import ColumnsByCaveat
 from tracehouse.definitions.column_docs import ColumnDoc, ColumnDocs
-from tracehouse.definitions.columns import Columns, follow_own, split_comment
+from tracehouse.definitions.columns import Columns, split_comment
+from tracehouse.definitions.findings import refuse
 from tracehouse.definitions.names import OWN
 from tracehouse.definitions.query_files import QueryFile
 from tracehouse.definitions.released import plain_name
@@ -34,7 +34,7 @@ from tracehouse.definitions.user_files import (
     read_bytes,
     read_user_file,
 )
-from tracehouse.definitions.view_files import NOT_FOLLOWED, ViewFile, creating_view, newest
+from tracehouse.definitions.view_files import ViewFile, newest
 from tracehouse.engines.duckdb.read import sql_errors
 from tracehouse.engines.duckdb.read.catalog import read_base_tables
 from tracehouse.engines.duckdb.read.guard import databases_named, names_read
@@ -61,14 +61,6 @@ class Problem:
     error: str
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """The files that failed, sorted, and notes on files that did not."""
-
-    problems: list[Problem]
-    notes: list[str]
-
-
 def hash_files(folder: Path) -> list[str]:
     """Return the path and a hash of the content of each file that `create` would read, as one text each."""
     return [f"{path.relative_to(folder)}: {_hash_content(path)}" for path in list_files(folder)]
@@ -82,21 +74,18 @@ def _hash_content(path: Path) -> str:
 
 
 @dataclass(frozen=True)
-class _Known:
-    """What is known of everything that the user's files can read.
+class CatalogState:
+    """What the catalog has on everything that the user's files can read.
 
-    `docs` has the columns of tables, views and queries, and `caveats` the caveats of views and queries, by
-    each of their names. `table_caveats` are those that queries inherit from base tables, and `base_tables`
-    the base tables behind each name. `aliases` has the newest version of each of the user's views, and
-    `caveat_names` all caveats.
+    `docs`, `caveats` and `base_tables` have the columns of tables, views and queries, their caveats, and the
+    base tables behind them, by each of their names. `aliases` has the newest version of each of the user's
+    views.
     """
 
     docs: ColumnDocs
     caveats: Mapping[str, ColumnsByCaveat]
-    table_caveats: Mapping[str, ColumnsByCaveat]
     base_tables: Mapping[str, Sequence[str]]
     aliases: Mapping[str, ViewFile]
-    caveat_names: Collection[str]
 
     def with_object(
         self,
@@ -104,8 +93,8 @@ class _Known:
         docs: Mapping[str, ColumnDoc],
         about: ColumnsByCaveat,
         references: Iterable[str],
-    ) -> "_Known":
-        """Return what is known once there is a view or query with these names, columns and caveats."""
+    ) -> "CatalogState":
+        """Return the state once there is a view or query with these names, columns and caveats."""
         found = catalog.find_base_tables(references, self.base_tables)
         return replace(
             self,
@@ -115,16 +104,19 @@ class _Known:
         )
 
 
-def create(connection: duckdb.DuckDBPyConnection, folder: Path) -> Outcome:
+def create(
+    connection: duckdb.DuckDBPyConnection, folder: Path
+) -> tuple[list[Problem], list[ViewFile | CreatedQuery]]:
     """Create the views and queries of a folder in the current database, which already has Tracehouse's own.
 
-    Inserts the files that failed into `catalog.not_built`.
+    Inserts the files that failed into `catalog.not_built`. Returns them, sorted by their errors, and what was
+    created.
     """
-    if not hash_files(folder):
-        return Outcome([], [])
-    restrict_reading(connection, folder.parent)
+    if not list_files(folder):
+        return [], []
+    restrict_reading(connection, folder.parent.absolute())
     found, problems = _read(connection, folder)
-    known = _read_known(connection, [one for one in found if isinstance(one, ViewFile)])
+    state = _read_state(connection, [one for one in found if isinstance(one, ViewFile)])
     circles = find_circles(found)
     created: list[ViewFile | CreatedQuery] = []
     waiting = found
@@ -133,7 +125,7 @@ def create(connection: duckdb.DuckDBPyConnection, folder: Path) -> Outcome:
         failed = []
         for one in waiting:
             try:
-                done, known = _create_one(connection, one, known)
+                done, state = _create_one(connection, one, state)
                 created.append(done)
             except (UserError, duckdb.Error) as error:
                 failed.append((one, error))
@@ -146,30 +138,16 @@ def create(connection: duckdb.DuckDBPyConnection, folder: Path) -> Outcome:
         waiting = [one for one, _ in failed]
     problems.sort(key=lambda problem: problem.error)
     catalog.insert(connection, "not_built", [(problem.name, problem.error) for problem in problems])
-    return Outcome(problems, sorted(note for one in created for note in _note_on_lineage(one, known)))
+    return problems, created
 
 
-def _note_on_lineage(one: ViewFile | CreatedQuery, known: _Known) -> Iterator[str]:
-    """Yield a note on a view or query whose columns cannot be followed, if it reads columns with caveats."""
-    file, tree = (one, one.tree.expression) if isinstance(one, ViewFile) else (one.file, one.file.tree)
-    read = [name for name in sorted(file.references) if known.docs.get(name)]
-    if tree == NOT_FOLLOWED and read:
-        yield (
-            f"{file.path}: its columns cannot be followed, so it has the caveats of all columns of "
-            f"{join_names(read)}"
-        )
-
-
-def _read_known(connection: duckdb.DuckDBPyConnection, views: Sequence[ViewFile]) -> _Known:
+def _read_state(connection: duckdb.DuckDBPyConnection, views: Sequence[ViewFile]) -> CatalogState:
     """Read what the database has. `views` are those of the user."""
-    names = connection.execute("select caveat from catalog.caveats").fetchall()
-    return _Known(
+    return CatalogState(
         _read_docs(connection),
-        _read_caveats(connection),
-        caveats.of_tables(all_traces().values()),
+        {**caveats.of_tables(all_traces().values()), **_read_caveats(connection)},
         read_base_tables(connection),
         newest(views),
-        {name for (name,) in names},
     )
 
 
@@ -269,22 +247,22 @@ def _explain(connection: duckdb.DuckDBPyConnection, one: ViewFile | QueryFile, e
 
 
 def _create_one(
-    connection: duckdb.DuckDBPyConnection, one: ViewFile | QueryFile, known: _Known
-) -> tuple[ViewFile | CreatedQuery, _Known]:
+    connection: duckdb.DuckDBPyConnection, one: ViewFile | QueryFile, state: CatalogState
+) -> tuple[ViewFile | CreatedQuery, CatalogState]:
     """Create a view or query, and add it to the catalog.
 
-    Returns it with the tree that was followed, and what is known with it. Raises UserError or DuckDB's error
-    if it fails, without a change of the database.
+    Returns it, and the state with it. Raises UserError or DuckDB's error if it fails, without a change of the
+    database.
     """
     # A text that a function has as an argument need not be the name of a table.
-    one = replace(one, references=one.references & known.docs.keys())
+    one = replace(one, references=one.references & state.docs.keys())
     connection.begin()
     try:
         connection.execute(f"create schema if not exists {identifier(one.schema)}")
         created = (
-            _create_view(connection, one, known)
+            _create_view(connection, one, state)
             if isinstance(one, ViewFile)
-            else _create_query(connection, one, known)
+            else _create_query(connection, one, state)
         )
         if not one.references:
             # DuckDB may run a statement that is nested too deeply for finding what it reads.
@@ -297,30 +275,26 @@ def _create_one(
 
 
 def _create_view(
-    connection: duckdb.DuckDBPyConnection, view: ViewFile, known: _Known
-) -> tuple[ViewFile, _Known]:
+    connection: duckdb.DuckDBPyConnection, view: ViewFile, state: CatalogState
+) -> tuple[ViewFile, CatalogState]:
     create_view(connection, view)
     # From the database: the view's SQL may be `select *`, and its comments may spell columns in another case.
     types = _read_columns(connection, view)
-    tree = follow_own(view.body, view.references, known.docs, view.path)
-    followed = replace(view, tree=creating_view(view.versioned, tree))
     comments = {column: text for column, (_, text) in types.items() if text is not None}
-    docs = column_docs.of_view(followed, known.docs, comments, types)
-    inherited = {column: doc for column, doc in docs.items() if column not in comments}
-    for statement in column_docs.inherited_comments(followed, inherited):
-        connection.execute(statement)
+    docs = column_docs.of_view(view, state.docs, comments, types)
     plain = {}
-    if known.aliases[view.alias].path == view.path:
-        create_alias(connection, followed, {column: doc.comment for column, doc in docs.items()})
-        plain[view.alias] = followed
-    relations = known.docs | {view.versioned: docs}
-    about = caveats.of_view(followed, relations, known.caveats, known.table_caveats)
-    _check_caveats(about, view.path, known)
-    named = {view.versioned: followed, **plain}
-    known = known.with_object(named, docs, about, view.references)
-    catalog.fill_views(connection, [followed], plain, known.caveats, known.base_tables)
-    catalog.fill_columns(connection, named, known.caveats, known.docs, dict.fromkeys(named, types))
-    return followed, known
+    if state.aliases[view.alias].path == view.path:
+        create_alias(connection, view, {column: doc.comment for column, doc in docs.items()})
+        plain[view.alias] = view
+    relations = state.docs | {view.versioned: docs}
+    inherited = caveats.inherited_by_query(caveats.read_by(view, relations), state.caveats)
+    refuse(caveats.lint_lines(view, docs, caveats.names(all_traces().values()), inherited))
+    about = caveats.of_view(view, relations, state.caveats)
+    named = {view.versioned: view, **plain}
+    state = state.with_object(named, docs, about, view.references)
+    catalog.fill_views(connection, [view], plain, state.caveats, state.base_tables)
+    catalog.fill_columns(connection, named, state.caveats, state.docs, dict.fromkeys(named, types))
+    return view, state
 
 
 def _read_columns(connection: duckdb.DuckDBPyConnection, view: ViewFile) -> Columns:
@@ -335,21 +309,15 @@ def _read_columns(connection: duckdb.DuckDBPyConnection, view: ViewFile) -> Colu
 
 
 def _create_query(
-    connection: duckdb.DuckDBPyConnection, query: QueryFile, known: _Known
-) -> tuple[CreatedQuery, _Known]:
-    created = create_own_query(connection, query, known.docs, {**known.table_caveats, **known.caveats})
-    _check_caveats(created.caveats, query.path, known)
+    connection: duckdb.DuckDBPyConnection, query: QueryFile, state: CatalogState
+) -> tuple[CreatedQuery, CatalogState]:
+    created = create_own_query(connection, query, state.docs, state.caveats)
     about: ColumnsByCaveat = dict.fromkeys(created.caveats)
-    docs = describe_query(created, known.docs)
-    known = known.with_object([query.full_name], docs, about, query.references)
+    docs = describe_query(created, state.docs)
+    state = state.with_object([query.full_name], docs, about, query.references)
     comments = {query.full_name: read_comment(connection, query)}
-    add_to_catalog(connection, [created], known.docs, known.base_tables, comments)
-    return created, known
-
-
-def _check_caveats(names: Iterable[str], path: Path, known: _Known) -> None:
-    if unknown := min({*names} - {*known.caveat_names}, default=""):
-        raise DefinitionError(path, f"no ledger has the caveat {unknown}")
+    add_to_catalog(connection, [created], state.docs, state.base_tables, comments)
+    return created, state
 
 
 def _problem(path: Path, error: str) -> Problem:

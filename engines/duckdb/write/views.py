@@ -27,7 +27,7 @@ NOT_INHERITED: Mapping[str, ColumnDoc] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
-class Described:
+class DescribedViews:
     """All views, each after the views that it reads; the docs of all columns; and the caveats of views."""
 
     views: list[ViewFile]
@@ -35,16 +35,17 @@ class Described:
     caveats_by_object: dict[str, ColumnsByCaveat]
 
 
-def describe_views(files: Sequence[ViewFile]) -> Described:
+def describe_views(files: Sequence[ViewFile]) -> DescribedViews:
     """Describe views, which read tables and each other."""
     views = sort_views(expanded(files))
-    docs = column_docs.of_views(views, files, column_docs.of_tables(all_traces().values()))
-    of_tables = caveats.of_tables(all_traces().values())
-    return Described(views, docs, caveats.of_views(views, docs, of_tables))
+    traces = all_traces().values()
+    docs = column_docs.of_views(views, files, column_docs.of_tables(traces))
+    known = caveats.of_tables(traces), caveats.names(traces)
+    return DescribedViews(views, docs, caveats.of_views(views, docs, *known))
 
 
 def create_views(
-    connection: DuckDBPyConnection, described: Described, aliases: Mapping[str, ViewFile]
+    connection: DuckDBPyConnection, described: DescribedViews, aliases: Mapping[str, ViewFile]
 ) -> None:
     """Create every view and the aliases, which are plain names for their newest released versions."""
     for schema in {view.schema for view in described.views}:

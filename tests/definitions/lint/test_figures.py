@@ -6,7 +6,7 @@ import pytest
 
 from tracehouse.definitions.figures import PublishedFigure
 from tracehouse.definitions.lint.figures import lint_figure
-from tracehouse.definitions.lint.subject import Subject, read
+from tracehouse.definitions.lint.read import Definitions, read
 
 FIGURE = PublishedFigure(
     name="acme.jobs",
@@ -27,7 +27,7 @@ FIGURE = PublishedFigure(
 
 
 @pytest.fixture(scope="module")
-def subject() -> Subject:
+def definitions() -> Definitions:
     return read()[0]
 
 
@@ -45,15 +45,15 @@ def subject() -> Subject:
         ("select count(*) from itp.cluster_load", ""),
     ],
 )
-def test_finds_figures_that_cannot_fail(subject: Subject, measured_by: str, culprit: str) -> None:
-    found = list(lint_figure(subject, replace(FIGURE, measured_by=measured_by)))
+def test_finds_figures_that_cannot_fail(definitions: Definitions, measured_by: str, culprit: str) -> None:
+    found = list(lint_figure(definitions, replace(FIGURE, measured_by=measured_by)))
     assert {one.rule for one in found} == ({"figure evidence"} if culprit else set())
     assert [f"leave `measured_by` empty: {culprit} has" in one.message for one in found] == [True] * len(
         found
     )
 
 
-def test_a_count_of_our_own_may_be_compared_with_a_published_curve(subject: Subject) -> None:
-    curves = [figure for figure in subject.figures if figure.name.startswith("acme.curve_")]
+def test_a_count_of_our_own_may_be_compared_with_a_published_curve(definitions: Definitions) -> None:
+    curves = [figure for figure in definitions.figures if figure.name.startswith("acme.curve_")]
     assert len(curves) == 20 and not any(isinstance(figure, PublishedFigure) for figure in curves)
-    assert [finding for figure in curves for finding in lint_figure(subject, figure)] == []
+    assert [finding for figure in curves for finding in lint_figure(definitions, figure)] == []

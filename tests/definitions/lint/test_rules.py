@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tracehouse.definitions.figures import Figure
+from tracehouse.definitions.lint.read import Definitions, read
 from tracehouse.definitions.lint.run import lint, lint_all
-from tracehouse.definitions.lint.subject import Subject, read
 from tracehouse.definitions.query_files import parse_query_file
 from tracehouse.definitions.view_files import parsed_view_file
 from tracehouse.ingest.declare.metadata import Caveat, MetricSupport, Quantity
@@ -65,7 +65,7 @@ select requested_gpus as size, count(*) as jobs from itp.job where requested_gpu
 
 
 @pytest.fixture(scope="module")
-def subject() -> Subject:
+def definitions() -> Definitions:
     found, invalid = read()
     assert invalid == []
     of_itp = {
@@ -83,30 +83,30 @@ def table(**changes: Any) -> Trace:
     return trace(tables=(replace(RAW_JOB, **changes), *ITP.tables[1:]))
 
 
-def of_trace(changed: Trace) -> Callable[[Subject], Subject]:
-    return lambda subject: replace(subject, traces=[changed])
+def of_trace(changed: Trace) -> Callable[[Definitions], Definitions]:
+    return lambda definitions: replace(definitions, traces=[changed])
 
 
-def of_view(old: str, new: str) -> Callable[[Subject], Subject]:
+def of_view(old: str, new: str) -> Callable[[Definitions], Definitions]:
     file = parsed_view_file(Path("itp/long.v1.sql"), VIEW.replace(old, new))
-    return lambda subject: replace(subject, views=[*subject.views, file])
+    return lambda definitions: replace(definitions, views=[*definitions.views, file])
 
 
-def of_query(old: str, new: str) -> Callable[[Subject], Subject]:
+def of_query(old: str, new: str) -> Callable[[Definitions], Definitions]:
     file = parse_query_file(Path("itp/by_size.sql"), QUERY.replace(old, new), is_ours=True)
-    return lambda subject: replace(subject, queries=[*subject.queries, file])
+    return lambda definitions: replace(definitions, queries=[*definitions.queries, file])
 
 
-def of_figure(**changes: Any) -> Callable[[Subject], Subject]:
-    return lambda subject: replace(subject, figures=[replace(FIGURE, **changes)])
+def of_figure(**changes: Any) -> Callable[[Definitions], Definitions]:
+    return lambda definitions: replace(definitions, figures=[replace(FIGURE, **changes)])
 
 
 def with_column(**changes: Any) -> Trace:
     return table(columns=(replace(RAW_JOB.columns[0], **changes), *RAW_JOB.columns[1:]))
 
 
-def of_a_query_that_reads_a_draft(subject: Subject) -> Subject:
-    return of_query("from itp.raw_job group", "from itp.long group")(of_view("", "")(subject))
+def of_a_query_that_reads_a_draft(definitions: Definitions) -> Definitions:
+    return of_query("from itp.raw_job group", "from itp.long group")(of_view("", "")(definitions))
 
 
 MISTAKES = [
@@ -307,7 +307,7 @@ MISTAKES = [
     ),
     (
         "parameter",
-        "the parameter num_gpu has the name of the column itp.raw_job.num_gpu",
+        "the parameter num_gpu has the name of the column itp.elasticflow_job.num_gpu",
         of_query(QUERY[QUERY.index("max_gpus") :], BELOW_A_VIEW),
     ),
     (
@@ -372,37 +372,37 @@ MISTAKES = [
 ]
 
 
-def test_each_rule_finds_its_mistake(subject: Subject) -> None:
-    before = {str(finding) for finding in lint_all(subject)}
+def test_each_rule_finds_its_mistake(definitions: Definitions) -> None:
+    before = {str(finding) for finding in lint_all(definitions)}
     missed = []
     for rule, message, change in MISTAKES:
-        found = [one for one in lint_all(change(subject)) if str(one) not in before]
+        found = [one for one in lint_all(change(definitions)) if str(one) not in before]
         if not any(one.rule == rule and message in one.message for one in found):
             missed.append((rule, message, [str(one) for one in found]))
     assert missed == []
 
 
-def test_all_resolved_caveats_that_are_not_inherited_are_found_at_once(subject: Subject) -> None:
+def test_all_resolved_caveats_that_are_not_inherited_are_found_at_once(definitions: Definitions) -> None:
     [first, second, *_] = sorted(caveat.name for caveat in ITP.objects_by_caveat)
     lines = f"-- resolves_caveat: {first}\n-- resolves_caveat: {second}"
-    changed = of_view("-- caveat: itp.no_wait: job_id", lines)(subject)
+    changed = of_view("-- caveat: itp.no_wait: job_id", lines)(definitions)
     found = [one.message.split(",")[0] for one in lint_all(changed) if one.rule == "resolved caveat"]
     assert found == [f"resolves {first}", f"resolves {second}"]
 
 
 @pytest.mark.parametrize(("reads", "column"), [("itp.raw_job", "duration"), ("itp.job", "run_s")])
 def test_a_query_resolves_caveats_of_base_tables_and_of_views(
-    reads: str, column: str, subject: Subject
+    reads: str, column: str, definitions: Definitions
 ) -> None:
     text = QUERY.replace("-- chart", "-- resolves_caveat: itp.min_duration_600\n-- chart")
     text = text.replace("num_gpu", column).replace("from itp.raw_job", f"from {reads}")
-    found = lint_all(of_query(QUERY, text)(subject))
+    found = lint_all(of_query(QUERY, text)(definitions))
     assert [one for one in found if one.rule in ("resolved caveat", "column name")] == []
 
 
-def test_a_cast_or_maximum_of_a_label_needs_no_unit(subject: Subject) -> None:
+def test_a_cast_or_maximum_of_a_label_needs_no_unit(definitions: Definitions) -> None:
     label = replace(RAW_JOB.columns[0], name="worker", type="BIGINT", unit="")
-    changed = replace(subject, traces=[table(columns=(*RAW_JOB.columns, label))])
+    changed = replace(definitions, traces=[table(columns=(*RAW_JOB.columns, label))])
     before = {str(finding) for finding in lint_all(changed)}
     view = of_view("duration\nfrom", "max(cast(worker as integer)) as last_worker\nfrom")
     query = of_query("count(*) as jobs", "count(*) as jobs, coalesce(min(worker), -1) as worker")
@@ -412,10 +412,10 @@ def test_a_cast_or_maximum_of_a_label_needs_no_unit(subject: Subject) -> None:
     ]
 
 
-def test_a_quantity_with_several_units_is_found_in_each_trace(subject: Subject) -> None:
+def test_a_quantity_with_several_units_is_found_in_each_trace(definitions: Definitions) -> None:
     size, count = Quantity("timestamp", "GB", "Size"), Quantity("timestamp", "blocks", "Number")
     traces = [trace(quantities=(size,)), replace(MOONCAKE, quantities=(count,))]
-    found = [one for one in lint_all(replace(subject, traces=traces)) if "several units" in one.message]
+    found = [one for one in lint_all(replace(definitions, traces=traces)) if "several units" in one.message]
     places = [Path(one.place).name.partition(", line ")[::2] for one in found]
     assert [name for name, _ in places] == ["itp.py", "mooncake.py"]
     assert places[1][1].isdigit()

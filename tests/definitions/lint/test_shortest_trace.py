@@ -8,6 +8,7 @@ from added_trace import SHORTEST, added_trace
 from broken_rows import ROWS, broken_rows, without_value
 from few_files import ingest, only, quiet
 
+from tracehouse.definitions.findings import Finding
 from tracehouse.definitions.lint.run import lint
 from tracehouse.ingest.declare.trace import Trace, all_traces
 from tracehouse.samples.dumps import write_sample
@@ -36,12 +37,10 @@ def test_lint_reports_an_invalid_trace_alone(tmp_path: Path) -> None:
 def test_lint_of_a_trace_reads_the_folder_of_a_file_and_not_the_whole_path(
     trace: Trace, tmp_path: Path
 ) -> None:
-    local = tmp_path / trace.name
-    for schema in ("mine", trace.name):
-        (local / "views" / schema).mkdir(parents=True)
-        (local / "views" / schema / "run.v1.sql").write_text("select 1", encoding="utf-8")
-    [found] = lint(trace.name, local)
-    assert found.place == str(local / "views" / trace.name / "run.v1.sql")
+    folder = tmp_path / trace.name / "views"
+    places = [str(folder / schema / "run.v1.sql") for schema in ("mine", trace.name)]
+    [found] = lint(trace.name, [lambda _: [Finding(place, "is wrong", "valid") for place in places]])
+    assert found.place == str(folder / trace.name / "run.v1.sql")
 
 
 def test_rules_have_broken_rows(trace: Trace) -> None:
