@@ -4,25 +4,19 @@ Completion must be fast, so these functions read the files of the package, and o
 without opening a database or parsing SQL.
 """
 
-import csv
 import re
-from collections.abc import Iterator, Mapping
-from functools import cache
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
+from tracehouse.core.errors import DefinitionError
+from tracehouse.definitions.parameters import Parameter, parse_parameters
 from tracehouse.definitions.released import QUERIES, VIEWS, plain_name, released, versioned_name
+from tracehouse.definitions.sql_text import first_statement
 
 # The folder below a warehouse with the user's own views and queries.
 OWN = "local"
 _NAME = re.compile(r"\w+\.\w+")
-_SIGNATURE = re.compile(r"macro [\w.]+\((.*?)\)\s*as table", re.S | re.I)
-_PARAMETER = re.compile(
-    r"(?P<comment>(?:\s*--[^\n]*\n)*)\s*(?P<name>\w+) [\w ]+(?:\([\d, ]+\))? := (?P<default>'[^']*'|[^,)\s]+)"
-)
-_COLUMN = re.compile(r"\w+\.\w+\.\w+")
-# How the limit begins of a parameter that names a table or view, and of one that lists values of a column.
-TABLE, LIST = "table with ", "list of "
-_LIMIT = re.compile(r"(?P<meaning>.*?)\s*(?:\[(?P<limit>[^\[\]]*)\])?", re.S)
 
 
 def query_names(warehouse: Path | None = None) -> Iterator[tuple[str, str]]:
@@ -66,60 +60,26 @@ def caveat_names() -> Iterator[tuple[str, str]]:
 
 def query_parameters(query: str, warehouse: Path | None = None) -> Iterator[tuple[str, str, list[str]]]:
     """Yield the name, meaning and values of each parameter of a query, the default value first."""
-    for parameter, default, meaning, limit in _read_parameters(query, warehouse):
-        value = default.strip("'")
+    for parameter in _read_parameters(query, warehouse):
+        value = parameter.default.strip("'")
         values = [value] if value not in ("", "null") else []
-        if value in ("true", "false"):
-            values += ["true", "false"]
-        elif limit != "any" and not (" to " in limit or limit.startswith(TABLE) or _column_of(limit)):
-            values += limit.split()
-        yield parameter, meaning, list(dict.fromkeys(values))
+        values += ["true", "false"] if value in ("true", "false") else parameter.choices
+        yield parameter.name, parameter.meaning, list(dict.fromkeys(values))
 
 
 def values_column(query: str, parameter: str, warehouse: Path | None = None) -> str:
     """Return the column that holds the values of a parameter of a query; empty if there is none."""
-    limits = {name: limit for name, _, _, limit in _read_parameters(query, warehouse)}
-    return _column_of(limits.get(parameter, ""))
+    return next((one.values_of for one in _read_parameters(query, warehouse) if one.name == parameter), "")
 
 
-def _column_of(limit: str) -> str:
-    """Return the column that a limit names; empty if it is another limit."""
-    column = limit.removeprefix(LIST)
-    return column if _COLUMN.fullmatch(column) else ""
-
-
-def _read_parameters(query: str, warehouse: Path | None) -> Iterator[tuple[str, str, str, str]]:
-    """Yield the name, default, meaning and limit of each parameter of a query."""
+def _read_parameters(query: str, warehouse: Path | None) -> list[Parameter]:
+    """Return the parameters of a query; [] if its file does not exist or is not valid."""
     schema, _, name = query.partition(".")
     for path in _files(QUERIES, warehouse, f"{schema}/{name}.sql") if _NAME.fullmatch(query) else ():
-        signature = _SIGNATURE.search(path.read_text(encoding="utf-8", errors="replace"))
-        shared = shared_parameters(schema) if path.is_relative_to(QUERIES) else {}
-        for found in _PARAMETER.finditer(signature[1] if signature else ""):
-            meaning, limit = split_comment(found["comment"])
-            shared_meaning, shared_limit = shared.get(found["name"], ("", ""))
-            yield found["name"], found["default"], meaning or shared_meaning, limit or shared_limit
-        return
-
-
-def split_comment(text: str) -> tuple[str, str]:
-    """Split the comment above a parameter into its meaning and its limit, in brackets; both may be empty."""
-    lines = (line.strip() for line in text.splitlines())
-    found = _LIMIT.fullmatch(" ".join(line.removeprefix("--").strip() for line in lines if line[:2] == "--"))
-    return (found["meaning"], found["limit"] or "") if found else ("", "")
-
-
-@cache
-def shared_parameters(schema: str) -> Mapping[str, tuple[str, str]]:
-    """Return the meaning and the limit of the parameters that several queries of a schema share, by name.
-
-    A row without a schema applies to every schema that has no row of its own.
-    """
-    found = {}
-    with (QUERIES / "parameters.csv").open(encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file):
-            if row["schema"] in ("", schema):
-                found[row["parameter"]] = (row["meaning"], row["limit"])
-    return found
+        statement = first_statement(path.read_text(encoding="utf-8", errors="replace"))
+        with suppress(DefinitionError):
+            return list(parse_parameters(statement, path, path.is_relative_to(QUERIES)))
+    return []
 
 
 def _files(folder: Path, warehouse: Path | None, pattern: str) -> Iterator[Path]:

@@ -13,12 +13,7 @@ comment on macro table itp.gpu_hours is '…';
 
 The first line is the title: a noun phrase with the population in parentheses, at most 60 characters long.
 
-The comment above a parameter is its meaning, and in brackets its limit, which each parameter has that is not
-a boolean: its choices; a range of numbers or days, including both ends; the column that holds its values
-(`[openb.pod.variant]`), for a list of them `[list of openb.pod.variant]`; the columns of the table or view
-that it names (`[table with sn model]`); or `[any]`.
-Parameters that several queries of a schema share are described in
-`parameters.csv`; a comment above one replaces its meaning or its limit.
+`parameters.py` reads the comments above parameters.
 
 The chart line is a kind of chart and columns of the result:
 
@@ -50,18 +45,15 @@ estimated or whom they count, with `{job_gpus}` in place of the value of that pa
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-import sqlglot
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
-from sqlglot.tokens import Token, TokenType
 
 from tracehouse.core.text import join_names
-from tracehouse.definitions.names import LIST, TABLE, shared_parameters, split_comment
+from tracehouse.definitions.parameters import NUMBER, Parameter, parse_parameters, split_macro
 from tracehouse.definitions.released import QUERIES
 from tracehouse.definitions.sql_text import first_statement, sql_hash
 from tracehouse.definitions.view_files import (
@@ -118,43 +110,6 @@ DRAWN_KEYS = {
 }
 _INTERVAL = re.compile(r"greenwood|jackknife:{\w+}")
 BOX_PARTS = ("p5", "p25", "median", "p75", "p95")
-
-_MACRO = re.compile(r"create (?:or replace )?macro (?P<name>[a-z0-9_.]+)\(", re.I)
-_BODY = re.compile(r"\bas table\b", re.I)
-NUMBER = r"-?\d+(?:\.\d+)?"
-_DAY = r"\d{4}-\d{2}-\d{2}"
-_RANGE = re.compile(rf"(?P<at_least>{NUMBER}) to (?P<at_most>{NUMBER})")
-_RANGE_OF_DAYS = re.compile(rf"(?P<at_least>{_DAY}) to (?P<at_most>{_DAY})")
-_COLUMN = re.compile(r"[a-z0-9_]+\.[a-z0-9_]+\.\w+")
-
-
-@dataclass(frozen=True)
-class Range:
-    """The smallest and the largest value that a parameter accepts, as text of its type."""
-
-    at_least: str
-    at_most: str
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """One parameter of a named query. `default` is SQL.
-
-    `choices` is empty without a list of values, `range` is None without bounds, and `values_of` is empty
-    unless a column, `schema.table.column`, holds the values; with `is_list`, a text lists several of these
-    values with commas. `table_columns` are those that the query reads of the table or view that the parameter
-    names, empty if it names none.
-    """
-
-    name: str
-    type: str
-    default: str
-    meaning: str
-    choices: tuple[str, ...] = ()
-    range: Range | None = None
-    values_of: str = ""
-    is_list: bool = False
-    table_columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -277,9 +232,7 @@ def parse_query_file(path: Path, text: str, is_ours: bool = False) -> QueryFile:
     """
     header = read_header(text, QUERY_KEYS, path)
     statement = first_statement(text)
-    macro, body_start = _MACRO.match(statement), _BODY.search(statement)
-    if macro is None or body_start is None:
-        raise DefinitionError(path, "must contain `create or replace macro … as table …`")
+    macro, body_start = split_macro(statement, path)
     body = statement[body_start.end() :]
     tree = parsed(body, text, path) if is_ours else NOT_FOLLOWED
     created = macro["name"].lower()
@@ -290,7 +243,7 @@ def parse_query_file(path: Path, text: str, is_ours: bool = False) -> QueryFile:
         text=text,
         header=header,
         chart=read_chart(header.one("chart"), path) if header.one("chart") else None,
-        parameters=tuple(_parameters(statement[macro.end() : body_start.start()], path, is_ours)),
+        parameters=tuple(parse_parameters(statement, path, is_ours)),
         column_docs=_column_docs(header, path),
         references=references(tree, path) if is_ours else frozenset(),
         sha256=sql_hash(statement),
@@ -374,70 +327,6 @@ def _axis(text: str, name: str) -> Axis:
     return Axis(column, text.endswith(":log"), name or column)
 
 
-def _parameters(signature: str, path: Path, is_ours: bool) -> Iterator[Parameter]:
-    """Parse the parameters between the brackets of a macro: `name type := default, …)`."""
-    shared = shared_parameters(path.parent.name) if is_ours else {}
-    end = 0
-    try:
-        found = sqlglot.tokenize(signature, dialect="duckdb")
-    except SqlglotError as error:
-        raise DefinitionError(path, f"its parameters cannot be read: {error}") from error
-    for tokens in _split_at_commas(found):
-        assign = next((i for i, t in enumerate(tokens) if t.token_type == TokenType.COLON_EQ), None)
-        if assign is None or assign < 2:
-            raise DefinitionError(path, "write each parameter as `name type := default`")
-        name = tokens[0].text
-        meaning, limit = split_comment(signature[end : tokens[0].start])
-        shared_meaning, shared_limit = shared.get(name, ("", ""))
-        parameter = Parameter(
-            name,
-            " ".join(token.text for token in tokens[1:assign]).upper(),
-            signature[tokens[assign].end + 1 : tokens[-1].end + 1].strip(),
-            meaning or shared_meaning,
-        )
-        end = tokens[-1].end + 1
-        if is_ours and not parameter.meaning:
-            raise DefinitionError(path, f"describe {name} by a comment above it")
-        if is_ours and not (limit or shared_limit) and parameter.type != "BOOLEAN":
-            raise DefinitionError(
-                path,
-                f"end the comment on {name} with a limit: a range [0 to 64], choices [a b], "
-                "the column that holds its values [schema.table.column], the columns of the table that it "
-                "names [table with column column], or [any]",
-            )
-        yield _with_limit(parameter, limit or shared_limit, path)
-
-
-def _with_limit(parameter: Parameter, limit: str, path: Path) -> Parameter:
-    """Return a parameter with the limit that is written in the brackets of its comment."""
-    column = limit.removeprefix(LIST)
-    if _COLUMN.fullmatch(column):
-        return replace(parameter, values_of=column, is_list=column != limit)
-    if limit.startswith(TABLE):
-        return replace(parameter, table_columns=tuple(limit.removeprefix(TABLE).split()))
-    if " to " in limit:
-        return replace(parameter, range=_range(limit, parameter.type, path))
-    if "'" in limit:
-        what = "choices cannot have spaces or quotes: name the column that has them, as `[itp.job.cluster]`"
-        raise DefinitionError(path, f"{parameter.name}: {what}")
-    return replace(parameter, choices=() if limit == "any" else tuple(limit.split()))
-
-
-def _range(text: str, kind: str, path: Path) -> Range:
-    if kind.startswith(("DATE", "TIMESTAMP")):
-        match, example = _RANGE_OF_DAYS.fullmatch(text), "2023-01-01 to 2023-12-31"
-    else:
-        match, example = _RANGE.fullmatch(text), "0 to 1"
-    found = Range(match["at_least"], match["at_most"]) if match else None
-    if found is None or _order_key(found.at_least) >= _order_key(found.at_most):
-        raise DefinitionError(path, f"write a range as `{example}`, not {text!r}")
-    return found
-
-
-def _order_key(bound: str) -> float:
-    return float(bound.replace("-", "")) if re.fullmatch(_DAY, bound) else float(bound)
-
-
 def _column_docs(header: Header, path: Path) -> dict[str, str]:
     found: dict[str, str] = {}
     for line in header.all("column"):
@@ -446,23 +335,3 @@ def _column_docs(header: Header, path: Path) -> dict[str, str]:
             raise DefinitionError(path, f"describes the column {column} twice")
         found[column] = meaning
     return found
-
-
-def _split_at_commas(tokens: Sequence[Token]) -> Iterator[list[Token]]:
-    """Split the tokens of a signature at commas outside brackets, up to the closing bracket."""
-    depth = 0
-    group: list[Token] = []
-    for token in tokens:
-        if token.token_type == TokenType.L_PAREN:
-            depth += 1
-        elif token.token_type == TokenType.R_PAREN:
-            depth -= 1
-        if depth < 0:
-            break
-        if token.token_type == TokenType.COMMA and depth == 0:
-            yield group
-            group = []
-        else:
-            group.append(token)
-    if group:
-        yield group

@@ -10,8 +10,9 @@ from tracehouse.definitions.across_traces import find_empty_unions, find_left_ou
 from tracehouse.definitions.findings import Finding, place_of, suggest
 from tracehouse.definitions.lint.metrics import lint_answers
 from tracehouse.definitions.lint.read import Definitions, names_selected
+from tracehouse.definitions.parameters import NUMBER, Parameter
 from tracehouse.definitions.query_columns import lint_values
-from tracehouse.definitions.query_files import CHART_KEYS, DRAWN_KEYS, NUMBER, Parameter, QueryFile
+from tracehouse.definitions.query_files import CHART_KEYS, DRAWN_KEYS, QueryFile
 from tracehouse.definitions.released import LOCK, released
 from tracehouse.definitions.view_files import ViewFile
 

@@ -7,10 +7,10 @@ import duckdb
 import pytest
 import suites
 
+from tracehouse.definitions.parameters import Range
 from tracehouse.definitions.query_files import (
     Axis,
     Chart,
-    Range,
     query_files,
     read_chart,
     read_query_file,

@@ -8,7 +8,8 @@ import pytest
 from counting import non_empty
 from random_seed import some
 
-from tracehouse.definitions.query_files import Parameter, query_files
+from tracehouse.definitions.parameters import Parameter
+from tracehouse.definitions.query_files import query_files
 
 LIMITED = {
     f"{query.full_name}({parameter.name}": (query, parameter)

@@ -17,8 +17,9 @@ from tracehouse.definitions.column_docs import ColumnDoc, ColumnDocs
 from tracehouse.definitions.columns import Columns, split_comment
 from tracehouse.definitions.findings import refuse
 from tracehouse.definitions.not_recorded import columns_needed
+from tracehouse.definitions.parameters import Parameter
 from tracehouse.definitions.query_columns import describe_columns, lint_parameter_names, lint_values
-from tracehouse.definitions.query_files import Parameter, QueryFile
+from tracehouse.definitions.query_files import QueryFile
 from tracehouse.definitions.view_files import DefinitionError
 from tracehouse.engines.duckdb.read.catalog import read_base_tables
 from tracehouse.engines.duckdb.write.catalog import (
