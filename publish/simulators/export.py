@@ -28,8 +28,8 @@ from tracehouse.publish.simulators.formats import JOBS, File, Format, bind, reas
 from tracehouse.publish.simulators.loss_report import (
     Report,
     build_loss_report,
-    check_options,
-    count_trace_values,
+    check_complete,
+    define_macros,
     with_values,
 )
 
@@ -101,15 +101,15 @@ def _write(
         _collect_requests(connection, trace, selected, form)
     _create_view(connection, trace, form)
     values = _query_values(connection, trace, form)
-    check_options(connection, form, values)
-    counted = [count_trace_values(connection, file, values) for file in form.files]
     facts = _describe_export(connection, trace, selected, form)
+    define_macros(connection)
     for file in form.files:
         step(f"writing {file.name}")
-        _write_file(connection, file, values, folder / file.name, facts)
+        missing = _write_file(connection, file, values, folder / file.name, facts)
+        check_complete(form, file, missing, values)
     step("counting what the files contain")
     part = _condition(trace, selected, form.population.part)
-    report = build_loss_report(connection, form, values, counted, folder, part, limits)
+    report = build_loss_report(connection, form, values, folder, part, limits)
     caveats, sources = _caveats_and_sources(connection, trace, form)
     details = {
         "format": form.name,
@@ -288,11 +288,16 @@ def _write_file(
     values: Mapping[str, Any],
     path: Path,
     facts: Mapping[str, Any],
-) -> None:
-    """Write one file of an export in batches, in constant memory."""
+) -> Mapping[str, int]:
+    """Write one file of an export in batches, in constant memory.
+
+    Returns the number of missing values by required field. From the first one on, no rows are written.
+    """
     reader = read(connection, BoundQuery(file.sql, bind(file.sql, values)))
     names = reader.schema.names[: len(file.fields)]
-    batches = (batch.select(names) for batch in reader)
+    pairs = zip(names, file.fields, strict=True)
+    missing = {name: 0 for name, described in pairs if not described.is_optional}
+    batches = _complete((batch.select(names) for batch in reader), missing)
     schema = pa.schema([reader.schema.field(name) for name in names])
     if path.suffix == ".parquet":
         schema = pa.schema(
@@ -317,6 +322,16 @@ def _write_file(
             lines = _json_lines(batches) if path.suffix == ".jsonl" else _json_list(batches)
         with path.open("w", encoding="utf-8") as text:
             text.writelines(lines)
+    return missing
+
+
+def _complete(batches: Iterable[pa.RecordBatch], missing: dict[str, int]) -> Iterator[pa.RecordBatch]:
+    """The batches before the first missing value. Adds the numbers of missing values in all batches."""
+    for batch in batches:
+        for name in missing:
+            missing[name] += batch[name].null_count
+        if not any(missing.values()):
+            yield batch
 
 
 def _swf_lines(batches: Iterable[pa.RecordBatch], header: Sequence[str]) -> Iterator[str]:

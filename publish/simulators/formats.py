@@ -10,7 +10,7 @@ exported request. Their parameters are the options of the command, `trace`, and,
 A comment above each column describes it: `-- from <columns of the view>: <how> [<default>]`. Without
 <how>, the value is the first column's. A default is `optional` if values may be missing, or else names the
 options that set it. Columns after these have a name `<field>: <text>`; they are conditions that the loss
-report counts. What a reader finds in the written file is in `contents`.
+report counts. What a reader finds in the written file is in `readback`.
 
 The macros of `CHANGES`, such as `otherwise` (a value, or else its default), compute the written values. The
 loss report defines them as their first argument, and so tells what a value is without them.

@@ -1,13 +1,13 @@
 """Report what an export lost or defaulted: the origin of each field, dropped columns, skipped rows.
 
-The numbers of jobs or requests, their totals and missing values are read from the written files (`contents`).
+The numbers of jobs or requests, their totals and missing values are read from the written files (`readback`).
 They are compared with all jobs or requests in the warehouse, also those that the export skips.
 """
 
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from tracehouse.core.text import identifier, quoted
 from tracehouse.engines.duckdb.read.catalog import read_rows
 from tracehouse.engines.duckdb.read.describe import Grid
 from tracehouse.engines.duckdb.read.sandbox import Limits
-from tracehouse.publish.simulators import contents
+from tracehouse.publish.simulators import readback
 from tracehouse.publish.simulators.formats import (
     CHANGES,
     JOBS,
@@ -59,14 +59,13 @@ file: `span_s`, the seconds from the first to the last request, `input_tokens` a
 
 @dataclass(frozen=True)
 class TraceValues:
-    """A field of a file: its written type, and in how many rows its value comes from the trace.
+    """A field of a file, and in how many rows its value comes from the trace.
 
     `changed` counts, by label, the rows in which the value is changed.
     """
 
     name: str
     field: Field
-    type: str
     rows: int
     changed: Mapping[str, int]
 
@@ -78,39 +77,31 @@ def define_macros(connection: duckdb.DuckDBPyConnection, of_trace: bool = False)
         connection.execute(f"create or replace temp macro {signature} as {'x' if unchanged else sql}")
 
 
-def check_options(connection: duckdb.DuckDBPyConnection, form: Format, values: Mapping[str, Any]) -> None:
-    """Raise UsageError, which lists the options to set, if fields would lack values.
+def check_complete(form: Format, file: File, missing: Mapping[str, int], values: Mapping[str, Any]) -> None:
+    """Raise UsageError, which lists the options to set, if required fields lack values in some rows.
 
-    Raises UserError if no option covers a missing value.
+    Raises UserError if no option covers a missing value. `missing` has the number of rows by required field.
     """
-    define_macros(connection)
     unset = []
-    for file in form.files:
-        relation = connection.sql(file.sql, params=bind(file.sql, values))
-        names = zip(relation.columns, file.fields, strict=False)
-        required = {name: field for name, field in names if not field.is_optional}
-        sums = ", ".join(f"count(*) - count({identifier(name)})" for name in required) or "0"
-        for (name, field), missing in zip(
-            required.items(), relation.aggregate(sums).fetchall()[0], strict=False
-        ):
-            if missing and not field.options:
-                raise UserError(
-                    f"{form.name} needs {name} in each row of {file.name}, but {missing:,} rows of the trace "
-                    "have none. Run `traces check` to see why"
-                )
-            if missing:
-                unset += [option for option in field.options if _value(option, values) is None]
+    required = (field for field in file.fields if not field.is_optional)
+    for (name, count), field in zip(missing.items(), required, strict=True):
+        if count and not field.options:
+            raise UserError(
+                f"{form.name} needs {name} in each row of {file.name}, but {count:,} rows of the trace "
+                "have none. Run `traces check` to see why"
+            )
+        if count:
+            unset += [option for option in field.options if _value(option, values) is None]
     if unset:
         listed = " ".join(f"{option} …" for option in dict.fromkeys(unset))
         raise UsageError(f"{form.name} needs values that this trace does not have. Set them: {listed}")
 
 
-def count_trace_values(
+def _count_trace_values(
     connection: duckdb.DuckDBPyConnection, file: File, values: Mapping[str, Any]
 ) -> list[TraceValues]:
-    """Count the values of a file's fields that come from the trace."""
+    """Count the values of a file's fields that come from the trace, which the file does not distinguish."""
     sql, bound, fields = file.sql, bind(file.sql, values), file.fields
-    define_macros(connection)
     written = [str(kind) for kind in connection.sql(sql, params=bound).types]
     define_macros(connection, of_trace=True)
     relation = connection.sql(sql, params=bound)
@@ -132,12 +123,10 @@ def count_trace_values(
     sums += [f"count(*) filter ({sql})" for _, _, sql in changes]
     [counts] = relation.aggregate(", ".join(sums)).fetchall()
     define_macros(connection)
-    found = [
-        (name, label, count) for (name, label, _), count in zip(changes, counts[len(names) :], strict=True)
-    ]
+    changed = [(*change[:2], count) for change, count in zip(changes, counts[len(names) :], strict=True)]
     return [
-        TraceValues(name, field, kind, count, {label: n for of, label, n in found if of == name and n})
-        for name, field, kind, count in zip(names, fields, written, counts, strict=False)
+        TraceValues(name, field, count, {label: n for of, label, n in changed if of == name and n})
+        for name, field, count in zip(names, fields, counts, strict=False)
     ]
 
 
@@ -145,28 +134,27 @@ def build_loss_report(
     connection: duckdb.DuckDBPyConnection,
     form: Format,
     values: Mapping[str, Any],
-    counted: Sequence[Sequence[TraceValues]],
     folder: Path,
     exported_part: str,
     limits: Limits,
 ) -> Report:
     """Report the losses of the files in a folder.
 
-    `counted` are their values that come from the trace. `exported_part` is the SQL condition of the trace, or
-    of its clusters or workloads.
+    `exported_part` is the SQL condition of the trace, or of its clusters or workloads.
     """
     main = folder / form.files[0].name
+    counted = [_count_trace_values(connection, file, values) for file in form.files]
     origins: list[dict[str, Any]] = []
-    with contents.reader(connection, limits) as reader:
+    with readback.reader(connection, limits) as reader:
         for file, fields in zip(form.files, counted, strict=True):
-            rows, missing = contents.count_rows(reader, folder / file.name)
+            rows, missing = readback.count_rows(reader, folder / file.name)
             for field in fields:
                 origins += _field_origins(file, field, missing.get(field.name, rows), rows, values)
         if form.population == JOBS:
-            totals = _count_jobs(connection, *contents.read_jobs(reader, form.name, main, values))
+            totals = _count_jobs(connection, *readback.read_jobs(reader, form.name, main, values))
             in_warehouse = "count(*) as warehouse_jobs, fsum(held_gpu_s) / 3600 as warehouse_gpu_h"
         else:
-            totals = contents.read_requests(reader, form.name, main)
+            totals = readback.read_requests(reader, form.name, main)
             in_warehouse = "count(*) as warehouse_requests"
     view = form.population.views[0]
     [of_warehouse] = read_rows(connection, f"select {in_warehouse} from {view} where {exported_part}")

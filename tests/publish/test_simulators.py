@@ -774,10 +774,11 @@ def test_report_counts_in_the_written_files(
 ) -> None:
     write_file = export._write_file
 
-    def write_and_change(*arguments: Any) -> None:
-        write_file(*arguments)
+    def write_and_change(*arguments: Any) -> Any:
+        missing = write_file(*arguments)
         if change and arguments[1] == built.files[0]:
             change(arguments[3])
+        return missing
 
     def run_here(warehouse: Path, limits: Limits, work: Callable, writable: list[Path], scratch: Path) -> Any:
         with sandbox.connect(warehouse, limits, writable, scratch) as connection:
