@@ -18,7 +18,8 @@ from tracehouse.ingest.convert.incremental import TaskResult, refuse_in_all_tabl
 from tracehouse.ingest.convert.raw_file import Task
 from tracehouse.ingest.declare.selection import Selection, parse_selection, selects
 from tracehouse.ingest.declare.trace import Trace, all_traces
-from tracehouse.ingest.dump.find import Group, MatchedFile, find
+from tracehouse.ingest.dump.find import find
+from tracehouse.ingest.dump.identify import Group, MatchedFile, identify
 from tracehouse.ingest.memory import limit_of_ingest
 from tracehouse.ingest.store import noted_files, records
 from tracehouse.ingest.store.records import Conversion, Journal, Key
@@ -67,7 +68,7 @@ def convert(
     progress("finding raw files", 0, 0)
     known = all_traces().values()
     noted = noted_files.read(warehouse, known)
-    found = find(raw_folders, traces, known, noted)
+    found = identify(find(raw_folders, traces, known), traces, known, noted)
     if found.noted != noted:
         noted_files.write(warehouse, known, found.noted)
     chosen = [matched for matched in found.matched if selects(selection, matched.group[2])]

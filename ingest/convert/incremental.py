@@ -12,9 +12,8 @@ from itertools import chain
 
 from tracehouse.core.errors import RawFileError
 from tracehouse.core.text import join_names
-from tracehouse.ingest.convert.compare_versions import read_checksum
-from tracehouse.ingest.convert.raw_file import Task, convert, describe_conflict
-from tracehouse.ingest.dump.find import MatchedFile
+from tracehouse.ingest.convert.raw_file import Task, convert, describe_conflict, read_checksum
+from tracehouse.ingest.dump.identify import MatchedFile
 from tracehouse.ingest.store import integrity, records
 from tracehouse.ingest.store.records import Conversion, Journal, Key
 

@@ -1,9 +1,11 @@
 """Convert a raw file: read its data files, write Parquet files, and count all rows."""
 
+import hashlib
+import json
 import re
+import threading
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
@@ -13,31 +15,39 @@ from uuid import uuid4
 import pyarrow as pa
 
 from tracehouse.core.errors import FETCH_AGAIN, FETCH_OR_MOVE, RawFileError, StoppedError, UserError
-from tracehouse.ingest.convert.compare_versions import compare_with_previous, read_checksum
 from tracehouse.ingest.convert.parquet_out import RunWriter, write_partition, write_runs
 from tracehouse.ingest.convert.unpivot import write_cells
 from tracehouse.ingest.declare.trace import Table
-from tracehouse.ingest.dump.archive import (
+from tracehouse.ingest.dump.identify import Group, MatchedFile
+from tracehouse.ingest.dump.open import (
     Member,
+    checksum,
     combine_checksums,
-    data_members,
-    partition_members,
-    seekable,
+    is_settled,
+    open_dump,
+    stamp_of,
+    unexpected_error,
 )
-from tracehouse.ingest.dump.find import Group, MatchedFile
 from tracehouse.ingest.dump.raw_files import TREE, RawFile
-from tracehouse.ingest.dump.raw_stream import open_raw, translate_errors, unexpected_error
 from tracehouse.ingest.dump.readers import ReaderInput
 from tracehouse.ingest.dump.readers.formats import reader_of
 from tracehouse.ingest.dump.readers.values import arrow_type
 from tracehouse.ingest.store import lock, records
-from tracehouse.ingest.store.files import StagedFile
-from tracehouse.ingest.store.layout import REJECTED_FOLDER, staging_folder
+from tracehouse.ingest.store.files import StagedFile, write_atomically
+from tracehouse.ingest.store.layout import REJECTED_FOLDER, WORK_FOLDER, staging_folder
 from tracehouse.ingest.store.records import REJECTED_COLUMNS, Conversion, Journal, Key, Source
 
 _CHECKSUM = re.compile("[0-9a-f]{64}")
 _REJECTED_ORDER = ("table_name", "file", "line")
 _REJECTED_SCHEMA = pa.schema([(column.name, arrow_type(column)) for column in REJECTED_COLUMNS])
+
+# Several tables of one raw file may be converted at the same time.
+_WRITING = threading.Lock()
+# A new version with less than half of the last version's rows is more likely a broken download than a new
+# release.
+_LEAST_SHARE_OF_ROWS_BEFORE = 0.5
+# A new version with so many times the rows may contain every row twice.
+_NOTED_GROWTH = 2
 
 
 @dataclass(frozen=True)
@@ -55,6 +65,32 @@ class Task:
     replacing: bool
     on_bytes: Callable[[int], None]
     memory_bytes: int
+
+
+def read_checksum(warehouse: Path, raw: RawFile, on_bytes: Callable[[int], None] = lambda _: None) -> str:
+    """Return the SHA-256 of a raw file or partition, from the warehouse's cache if no file has changed.
+
+    A cached checksum is valid as long as the size, the time of the last change and the inode of each file
+    stay the same. Raises RawFileError if the content cannot be read.
+    """
+    if raw.checksum:
+        return raw.checksum
+    # The files may change while they are read.
+    stamp = stamp_of(raw.paths)
+    paths = "\n".join(str(path.absolute()) for path in raw.paths).encode(errors="surrogateescape")
+    entry = warehouse / WORK_FOLDER / "checksums" / f"{hashlib.sha256(paths).hexdigest()[:16]}.json"
+    try:
+        known = json.loads(entry.read_text(encoding="utf-8"))
+        if known["stamp"] == stamp:
+            on_bytes(raw.bytes)
+            return str(known["sha256"])
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        pass
+    sha256 = checksum(raw, on_bytes)
+    if is_settled(stamp):
+        with _WRITING:
+            write_atomically(entry, json.dumps({"stamp": stamp, "sha256": sha256}))
+    return sha256
 
 
 def describe_conflict(matched: MatchedFile, name: str, other: str) -> RawFileError:
@@ -115,7 +151,7 @@ def _convert(
         rejected=tuple(records.describe_file(f"{trace}/{REJECTED_FOLDER}", file) for file in rejected),
     )
     _check_row_counts(conversion)
-    notes = compare_with_previous(matched, task.before.get(matched.key), conversion, task.replacing)
+    notes = _compare_with_previous(matched, task.before.get(matched.key), conversion, task.replacing)
     # This comes last: no file may enter the store before the raw file was read to its end.
     journal.add(conversion, [*staged_files, *rejected])
     return conversion, reading.notes + notes
@@ -155,6 +191,39 @@ def _check_row_counts(conversion: Conversion) -> None:
             raise AssertionError(f"{conversion.key}: {expected} rows were read, {stored} were written")
 
 
+def _compare_with_previous(
+    matched: MatchedFile, previous: Conversion | None, conversion: Conversion, may_shrink: bool
+) -> list[str]:
+    """Return notes on data files that the new version lacks, or that have fewer or twice as many rows.
+
+    Unless the file `may_shrink`, raises RawFileError if all data files of the last version are missing, or
+    more than half of its rows.
+    """
+    path, file, table_name = matched.raw.paths[0], matched.raw.relative_name, matched.table_name
+    now = {source.member: source.rows_read for source in conversion.sources}
+    before = {source.member: source.rows_read for source in (previous.sources if previous else ())}
+    if before and now.keys().isdisjoint(before) and not may_shrink:
+        raise RawFileError(
+            path,
+            f"it contains none of the files that the last version contained for {table_name}",
+            "Rename it; if it is a newer version of that file, ingest it with --replace",
+        )
+    if not may_shrink and sum(now.values()) < _LEAST_SHARE_OF_ROWS_BEFORE * sum(before.values()):
+        raise RawFileError(
+            path,
+            f"it has {sum(now.values()):,} rows for {table_name}; the version in the warehouse has "
+            f"{sum(before.values()):,}",
+            "Download the file again. If the new one is the same, it is complete: ingest it with --replace",
+        )
+    notes = []
+    for member, rows in before.items():
+        if member not in now:
+            notes.append(f"{file} no longer contains {member}: {table_name} loses its {rows:,} rows")
+        elif now[member] < rows or now[member] >= _NOTED_GROWTH * rows > 0:
+            notes.append(f"{file}: {member} has {now[member]:,} rows for {table_name}; it had {rows:,}")
+    return notes
+
+
 class _Reading:
     """Reads the data files of a raw file, and counts their rows. It is complete only after the last batch."""
 
@@ -188,8 +257,8 @@ class _Reading:
         """Yield the rows of a plain or compressed file, or of the data files in an archive."""
         table, table_name = self.table, self._matched.table_name
         counts: dict[str, Counter[str]] = {}
-        with open_raw(raw.paths, self._task.on_bytes) as stream:
-            for member in data_members(stream, raw, table.has_name, self._note_skipped):
+        with open_dump(raw, self._task.on_bytes) as dump:
+            for member in dump.members(table.has_name, self._note_skipped):
                 keys = table.key_values(member.name, member.folder)
                 if keys is None:
                     if not any(other.has_name(member.name) for other in self._matched.other_tables):
@@ -202,13 +271,13 @@ class _Reading:
                 counts[member.name] = Counter()
                 for rows in self._read_rows(raw, member, member.name, keys, counts[member.name]):
                     yield table.partition_of(keys), rows
-            sha256 = stream.sha256_of_rest()
+            sha256 = dump.stream.sha256_of_rest()
         if other := self._stored.get(sha256):
             raise describe_conflict(self._matched, sha256, other)
         if not counts:
             raise RawFileError(raw.paths[0], f"the archive contains no file of {table_name}", FETCH_AGAIN)
         for name, count in counts.items():
-            self._add_source(raw, name, sha256, stream.bytes_read, count)
+            self._add_source(raw, name, sha256, dump.stream.bytes_read, count)
         if self._matched.compare_checksum(sha256) == "differs" and not self._matched.is_synthetic:
             published = table.published_sha256[raw.name]
             self.notes.append(f"{raw.relative_name}: its SHA-256 is {sha256}; the publisher's is {published}")
@@ -217,12 +286,12 @@ class _Reading:
         """Yield the rows of a partition of hours, which count as one source."""
         raw, count = self.raw, Counter[str]()
         self.sha256 = read_checksum(self._task.warehouse, raw)
-        for member in partition_members(raw):
-            keys = self.table.key_values(member.name, member.folder) or {}
-            with translate_errors((Path(member.place),)):
+        with open_dump(raw) as dump:
+            for member in dump.members():
+                keys = self.table.key_values(member.name, member.folder) or {}
                 for rows in self._read_rows(raw, member, str(member.path), keys, count):
                     yield partition, rows
-            self._task.on_bytes(raw.bytes // max(1, len(raw.members)))
+                self._task.on_bytes(raw.bytes // max(1, len(raw.members)))
         self._add_source(raw, partition, self.sha256, raw.bytes, count)
 
     def _add_source(self, raw: RawFile, name: str, sha256: str, size: int, count: Counter[str]) -> None:
@@ -268,30 +337,29 @@ class _Reading:
         identity = tuple(table.normal_keys(keys).items())
         self._refuse_copy((identity, member.name), member, "name and partition")
         rows_before = count["kept"] + count["rejected"]
-        with seekable(member.stream) if reader.read_keys else nullcontext(member.stream) as content:
-            partition = _parse_partition(raw.partition)
-            others = tuple(t for t in self._matched.other_tables if t.has_name(member.name))
-            source = ReaderInput(
-                *(content, table, member.place, self._indexes),
-                keys=keys,
-                partition=partition,
-                tables_of_file=others,
-            )
-            for batch in reader.read(source):
-                if batch.is_unended and batch.rows.num_rows:
-                    self._note_unended(raw)
-                rows, kept = batch.rows, batch.rows.num_rows
-                if table.row_number:
-                    numbers = pa.array(range(count["kept"] + 1, count["kept"] + kept + 1), pa.int64())
-                    rows = rows.append_column(table.row_number, numbers)
-                cells = kept * (rows.num_columns - 1)
-                count.update(kept=kept, rejected=len(batch.rejects), stored=cells if table.wide else kept)
-                if batch.rejects:
-                    place = (self._matched.table_name, raw.relative_name, name)
-                    rejects = [(*place, one.line, one.reason, one.raw_text) for one in batch.rejects]
-                    columns = [list(values) for values in zip(*rejects, strict=True)]
-                    self._rejects.add(pa.table(columns, _REJECTED_SCHEMA))
-                yield rows if table.wide else _add_keys(rows, keys, table)
+        partition = _parse_partition(raw.partition)
+        others = tuple(t for t in self._matched.other_tables if t.has_name(member.name))
+        source = ReaderInput(
+            *(member.stream, table, member.place, self._indexes),
+            keys=keys,
+            partition=partition,
+            tables_of_file=others,
+        )
+        for batch in reader.read(source):
+            if batch.is_unended and batch.rows.num_rows:
+                self._note_unended(raw)
+            rows, kept = batch.rows, batch.rows.num_rows
+            if table.row_number:
+                numbers = pa.array(range(count["kept"] + 1, count["kept"] + kept + 1), pa.int64())
+                rows = rows.append_column(table.row_number, numbers)
+            cells = kept * (rows.num_columns - 1)
+            count.update(kept=kept, rejected=len(batch.rejects), stored=cells if table.wide else kept)
+            if batch.rejects:
+                place = (self._matched.table_name, raw.relative_name, name)
+                rejects = [(*place, one.line, one.reason, one.raw_text) for one in batch.rejects]
+                columns = [list(values) for values in zip(*rejects, strict=True)]
+                self._rejects.add(pa.table(columns, _REJECTED_SCHEMA))
+            yield rows if table.wide else _add_keys(rows, keys, table)
         if count["kept"] + count["rejected"] == rows_before:
             of_archive = f": {name}" if raw.partition or raw.is_archive else ""
             self.notes.append(f"{raw.relative_name}{of_archive} has no rows")

@@ -1,55 +1,30 @@
-"""Read the data files in raw files as streams, without extracting archives to disk.
-
-    for member in data_members(stream, raw):        a plain or compressed file, or an archive
-    for member in partition_members(raw):           one partition: in a tree of folders, a zip or a file
+"""Read archives and compressed streams, without extracting them to disk.
 
 The publishers' tars are compressed with gzip, and ASI's zips contain folders of partitions or single files.
-An archive without an end mark, or with a directory that does not match its files, counts as damaged, because
-files may be missing from it.
+An archive without an end mark, or with a directory that does not describe all of its bytes, counts as
+damaged, because files may be missing from it. A zip is read by the directory at its end: bytes that it does
+not list, such as another zip in front of it, would be skipped without a message, and a size that it invents
+would be believed.
 """
 
 import errno
-import hashlib
 import io
 import lzma
-import shutil
 import struct
 import sys
 import tarfile
-import tempfile
 import zipfile
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import BinaryIO, cast
 
 from isal import igzip
 
-from tracehouse.core.errors import RawFileError
-from tracehouse.core.temporary import temporary_folder
 from tracehouse.core.text import escape_name
-from tracehouse.ingest.dump.raw_files import (
-    TREE,
-    RawFile,
-    compression_of,
-    data_file_name,
-    form_of,
-    is_bare,
-    whole_name,
-)
-from tracehouse.ingest.dump.raw_stream import (
-    READ_BYTES,
-    RawStream,
-    UnreadableArchiveError,
-    check_first_bytes,
-    open_regular,
-    sha256_of,
-    translate_errors,
-)
-from tracehouse.ingest.dump.zip_layout import check_end, check_layout
+from tracehouse.ingest.dump.raw_files import data_file_name, form_of, is_bare, whole_name
 
+READ_BYTES = 1 << 20
 # Published archives have thousands of files at most.
 MOST_MEMBERS = 20_000
 
@@ -59,132 +34,39 @@ _TAR_END = bytes(tarfile.BLOCKSIZE)
 _ZIP_ENCRYPTED = 0x1
 # The header of an xz file can demand up to 4 GiB of memory. `xz -9` takes 65 MiB.
 _MOST_XZ_BYTES = 256 << 20
-# Larger streams are copied to the disk.
-_MOST_BYTES_IN_MEMORY = 64 << 20
+
+# In front of each file of a zip: its mark, its flags, and the lengths of the name and of the extra fields.
+_HEADER = struct.Struct("<4s2xH18xHH")
+_HEADER_MARK = b"PK\3\4"
+_END_MARK = b"PK\5\6"
+_END_BYTES = 22
+_LONGEST_COMMENT_BYTES = 0xFFFF
+# The number of files in the end record if the real number does not fit into 16 bits.
+_MANY_FILES = 0xFFFF
+# A writer that did not know the sizes in advance repeats them after the file's data, in one of four forms.
+_SIZES_FOLLOW = 0x8
+_DESCRIPTOR_BYTES = (12, 16, 20, 24)
+# The largest sizes, relative to the packed size. A block of a few bytes may unpack to 258.
+_MOST_GROWTH = {zipfile.ZIP_STORED: 1, zipfile.ZIP_DEFLATED: 1032}
 
 
-@dataclass(frozen=True)
-class Member:
-    """A data file in a raw file: its path in the archive or tree, its place in messages, and its bytes.
-
-    Data files of a raw file with the same `content` have the same bytes. It is empty if that is unknown.
-    """
-
-    path: PurePosixPath
-    place: str
-    stream: BinaryIO
-    content: str = ""
-
-    @property
-    def name(self) -> str:
-        """The name of the data file."""
-        return self.path.name
-
-    @property
-    def folder(self) -> str:
-        """The path of its folder."""
-        return self.path.parent.as_posix()
+class UnreadableArchiveError(Exception):
+    """An archive that is complete, but packed in a way that Tracehouse cannot read."""
 
 
-def data_members(
-    stream: RawStream,
-    raw: RawFile,
-    is_data: Callable[[str], bool],
-    on_skipped: Callable[[str], None] = lambda _: None,
-) -> Iterator[Member]:
-    """Yield the data files in an open raw file, in order. The caller reads each one before the next.
-
-    `is_data` decides whether a member without an extension is read. `on_skipped` is called with the name of
-    each member that looks like a data file but is not read, such as a link, and the reason.
-    """
-    path = raw.paths[0]
-    if raw.form == "zip":
-        with open_regular(path) as file, open_zip(file) as archive:
-            check_layout(file, archive)
-            for info in archive.infolist():
-                if info.is_dir():
-                    continue
-                member = PurePosixPath(info.filename)
-                name = _data_name(member, is_data)
-                if name is None:
-                    _report_packed(member, on_skipped)
-                else:
-                    with open_in_zip(archive, info) as stored:
-                        place = f"{path}: {name}"
-                        yield Member(_escape(member.with_name(name)), place, stored, content_of(info))
-        return
-    whole = PurePosixPath(raw.folder, raw.file_name)
-    if len(raw.paths) == 1 and raw.form == "parquet":
-        # The reader seeks in a handle of its own. `stream` hashes the bytes afterwards.
-        with open_regular(path) as file:
-            yield Member(whole, str(path), file)
-        return
-    unpacked = cast(BinaryIO, io.BufferedReader(stream, READ_BYTES))
-    match compression_of(raw.form):
+def decompress(stream: BinaryIO, compression: str) -> BinaryIO:
+    """Return the decompressed bytes of a stream. `compression` is gz, xz, or empty if it has none."""
+    match compression:
         case "gz":
-            unpacked = cast(BinaryIO, igzip.IGzipFile(fileobj=unpacked))
+            return cast(BinaryIO, igzip.IGzipFile(fileobj=stream))
         case "xz":
-            unpacked = cast(BinaryIO, io.BufferedReader(_Xz(unpacked), READ_BYTES))
-    if raw.form.startswith("tar"):
-        for member, content in _tar_members(unpacked, on_skipped, is_data):
-            yield Member(_escape(member), f"{path}: {escape_name(member.name)}", content)
-    else:
-        yield Member(whole, str(path), unpacked)
-
-
-def partition_members(raw: RawFile) -> Iterator[Member]:
-    """Yield the data files of a partition: in a tree of folders, a zip, or a file that has the keys.
-
-    Raises RawFileError if the packing of one is damaged.
-    """
-    path = raw.paths[0]
-    if raw.form == "zip":
-        with translate_errors((path,)), open_regular(path, READ_BYTES) as file, open_zip(file) as archive:
-            for name in raw.members:
-                info = archive.getinfo(name)
-                with open_in_zip(archive, info) as stored:
-                    place = f"{path}: {escape_name(name)}"
-                    yield _check_member(Member(_escape(name), place, stored, content_of(info)))
-        return
-    contents = _contents_of(raw.paths)
-    names = raw.members or (f"{raw.folder}/{raw.file_name}",)
-    for path, name, content in zip(raw.paths, names, contents, strict=True):
-        with translate_errors((path,)), open_regular(path) as file:
-            yield _check_member(Member(_escape(name), str(path), file, content))
+            return cast(BinaryIO, io.BufferedReader(_Xz(stream), READ_BYTES))
+    return stream
 
 
 def content_of(info: zipfile.ZipInfo) -> str:
     """Return a text that identifies the content of a member of a zip."""
     return f"{info.file_size} {info.CRC:08x}"
-
-
-def _contents_of(paths: Sequence[Path]) -> list[str]:
-    """Return a text that identifies the content of each file. It reads only files of the same size."""
-    with translate_errors(paths):
-        sizes = [path.stat().st_size for path in paths]
-    files = Counter(sizes)
-    return [
-        f"{size} {sha256_of((path,))}" if files[size] > 1 else str(size)
-        for path, size in zip(paths, sizes, strict=True)
-    ]
-
-
-def _escape(path: str | PurePosixPath) -> PurePosixPath:
-    return PurePosixPath(escape_name(str(path)))
-
-
-def _check_member(member: Member) -> Member:
-    """Return a member with the usual extension of its format.
-
-    Raises RawFileError if it is compressed on its own, or if its first bytes do not match its name.
-    """
-    place = Path(member.place)
-    name = data_file_name(member.name)
-    if name is None:
-        raise RawFileError(place, "it is compressed, and files of partitions are not", "Unpack it")
-    with translate_errors((place,)):
-        check_first_bytes(place, cast(io.BufferedReader, member.stream).peek(1024)[:1024], 0)
-    return replace(member, path=member.path.with_name(name))
 
 
 class _Xz(io.RawIOBase):
@@ -243,10 +125,10 @@ class _ForwardStream:
         return self._position
 
 
-def _tar_members(
+def tar_members(
     unpacked: BinaryIO, on_skipped: Callable[[str], None], is_data: Callable[[str], bool]
 ) -> Iterator[tuple[PurePosixPath, BinaryIO]]:
-    """Yield the paths and bytes of the data files in a tar. For the arguments see `data_members`."""
+    """Yield the paths and bytes of the data files in a tar. For the arguments see `Dump.members`."""
     # tarfile's own stream mode copies every byte twice. Here tarfile reads only the headers.
     stream = _ForwardStream(unpacked)
     with _parsing(tarfile.ReadError):
@@ -256,9 +138,9 @@ def _tar_members(
         count += 1
         _check_count(count)
         path = PurePosixPath(info.name)
-        name = _data_name(path, is_data)
+        name = data_name(path, is_data)
         if name is None:
-            _report_packed(path, on_skipped)
+            report_packed(path, on_skipped)
         elif info.issparse():
             raise UnreadableArchiveError(f"{name} is stored as a sparse file")
         elif info.isfile():
@@ -294,15 +176,16 @@ def _check_count(members: int) -> None:
         raise UnreadableArchiveError(f"it contains more than {MOST_MEMBERS:,} files and folders")
 
 
-def _data_name(path: PurePosixPath, is_data: Callable[[str], bool]) -> str | None:
-    """Return the name of a data file in an archive, None for any other file."""
+def data_name(path: PurePosixPath, is_data: Callable[[str], bool]) -> str | None:
+    """Return the name of a data file in an archive, None for any other file. See `Dump.members`."""
     name = escape_name(path.name)
     if name.startswith("._"):
         return None
     return name if is_bare(name) and is_data(name) else data_file_name(name)
 
 
-def _report_packed(path: PurePosixPath, on_skipped: Callable[[str], None]) -> None:
+def report_packed(path: PurePosixPath, on_skipped: Callable[[str], None]) -> None:
+    """Report a member that is compressed on its own, and therefore not read. See `Dump.members`."""
     if form_of(whole_name(path.name)) and not path.name.startswith("._"):
         on_skipped(f"{escape_name(path.name)}, which is compressed inside the archive")
 
@@ -346,29 +229,59 @@ def open_in_zip(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> BinaryIO:
         return cast(BinaryIO, archive.open(info))
 
 
-@contextmanager
-def seekable(stream: BinaryIO) -> Iterator[BinaryIO]:
-    """Yield the stream itself if it is a file or in memory, otherwise a copy in memory or on the disk.
+def check_end(file: BinaryIO, files: int) -> None:
+    """Raise BadZipFile unless a zip ends with its end record, which states this number of files."""
+    size = file.seek(0, io.SEEK_END)
+    file.seek(max(0, size - _END_BYTES - _LONGEST_COMMENT_BYTES))
+    tail = file.read()
+    end = tail[tail.rfind(_END_MARK) :]
+    if int.from_bytes(end[10:12], "little") not in (files, _MANY_FILES):
+        raise zipfile.BadZipFile("its directory does not list all files")
+    if more := len(end) - _END_BYTES - int.from_bytes(end[20:22], "little"):
+        raise zipfile.BadZipFile(f"{abs(more):,} bytes {'follow' if more > 0 else 'are missing at'} its end")
 
-    A member of a zip is always copied: seeking in it is slow, and reading it to its end verifies its CRC-32.
+
+def check_layout(file: BinaryIO, archive: zipfile.ZipFile) -> None:
+    """Raise BadZipFile unless the files follow each other from the first byte to the directory.
+
+    Gaps, overlaps and sizes that exceed the archive are refused.
     """
-    if stream.seekable() and not isinstance(stream, zipfile.ZipExtFile):
-        yield stream
-    else:
-        with tempfile.SpooledTemporaryFile(_MOST_BYTES_IN_MEMORY, dir=str(temporary_folder())) as copy:
-            shutil.copyfileobj(stream, copy, READ_BYTES)
-            copy.seek(0)
-            yield cast(BinaryIO, copy)
+    at, name = 0, "its start"
+    may_follow: tuple[int, ...] = (0,)
+    for info in sorted(archive.infolist(), key=lambda info: info.header_offset):
+        _check_gap(info.header_offset - at, name, may_follow)
+        name = escape_name(info.filename)
+        if info.is_dir() and info.file_size:
+            raise zipfile.BadZipFile(f"{name} is a folder with {info.file_size:,} bytes")
+        check_sizes(info)
+        data, flags = _read_header(file, info.header_offset, name)
+        at = data + info.compress_size
+        may_follow = (0, *_DESCRIPTOR_BYTES) if (flags | info.flag_bits) & _SIZES_FOLLOW else (0,)
+    _check_gap(archive.start_dir - at, name, may_follow)
 
 
-def checksum(raw: RawFile, on_bytes: Callable[[int], None] = lambda _: None) -> str:
-    """Return the SHA-256 of a raw file. For a partition in a tree, it is that of its files' checksums."""
-    if raw.form != TREE:
-        return raw.checksum or sha256_of(raw.paths, on_bytes)
-    return combine_checksums(raw.members, [sha256_of((path,), on_bytes) for path in raw.paths])
+def check_sizes(info: zipfile.ZipInfo) -> None:
+    """Raise BadZipFile if a file cannot unpack to the size that the directory states."""
+    most = _MOST_GROWTH.get(info.compress_type)
+    if most and info.file_size > most * info.compress_size:
+        raise zipfile.BadZipFile(
+            f"{escape_name(info.filename[:80])} has {info.compress_size:,} bytes in it, which cannot unpack "
+            f"to {info.file_size:,}"
+        )
 
 
-def combine_checksums(members: Sequence[str], checksums: Sequence[str]) -> str:
-    """Return the hash of the list of a partition's data files with their checksums."""
-    lines = sorted(f"{path} {checksum}\n" for path, checksum in zip(members, checksums, strict=True))
-    return hashlib.sha256("".join(lines).encode(errors="surrogateescape")).hexdigest()
+def _check_gap(gap: int, name: str, may_follow: tuple[int, ...]) -> None:
+    if gap < 0:
+        raise zipfile.BadZipFile(f"what follows {name} overlaps with it: a size or an offset is wrong")
+    if gap not in may_follow:
+        raise zipfile.BadZipFile(f"{gap:,} bytes after {name} belong to no file that its directory lists")
+
+
+def _read_header(file: BinaryIO, offset: int, name: str) -> tuple[int, int]:
+    """Return where the data of a file begin, and the flags in its header."""
+    file.seek(offset)
+    header = file.read(_HEADER.size)
+    if len(header) < _HEADER.size or not header.startswith(_HEADER_MARK):
+        raise zipfile.BadZipFile(f"{name} does not begin where the directory says")
+    _, flags, name_bytes, extra_bytes = _HEADER.unpack(header)
+    return offset + _HEADER.size + name_bytes + extra_bytes, flags

@@ -6,7 +6,9 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 
 from tracehouse.core.text import escape_name
-from tracehouse.ingest.dump.readers.formats import EXTENSIONS
+
+EXTENSIONS = ("csv", "jsonl", "parquet")
+"""The extensions of data files. A JSON list has none."""
 
 Form = str
 """How a file is packed: the extensions of its format and its compression, such as csv.gz, tar.gz or zip.

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tracehouse.core.errors import RawFileError
-from tracehouse.ingest.dump.raw_stream import open_regular
+from tracehouse.ingest.dump.open import open_regular
 
 MARKER_NAME = "SYNTHETIC.txt"
 GZIP_NAME = b"synthetic: tracehouse sample"

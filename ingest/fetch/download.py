@@ -13,7 +13,7 @@ from rich.filesize import decimal
 from tracehouse.core.errors import Option, RawFileError, UserError
 from tracehouse.core.progress import Progress
 from tracehouse.ingest.declare.trace import Trace
-from tracehouse.ingest.dump.raw_stream import check_raw, sha256_of
+from tracehouse.ingest.dump.open import check_raw, sha256_of
 from tracehouse.ingest.fetch.client import Client, SourceError
 from tracehouse.ingest.fetch.plan import Download, Plan, free_bytes
 from tracehouse.ingest.fetch.transfer import OnBytes, discard_partial, download_file

@@ -12,8 +12,7 @@ from typing import BinaryIO, cast
 
 from tracehouse.core.errors import Option
 from tracehouse.core.text import escape_name
-from tracehouse.ingest.dump.archive import MOST_MEMBERS
-from tracehouse.ingest.dump.zip_layout import check_sizes
+from tracehouse.ingest.dump.archive import MOST_MEMBERS, check_sizes
 from tracehouse.ingest.fetch.client import Client, SourceError, TransferError, content_range, validator_of
 from tracehouse.ingest.fetch.transfer import OnBytes
 

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tracehouse.core.errors import RawFileError, UserError
+from tracehouse.ingest.dump.open import check_first_bytes, sha256_of
 from tracehouse.ingest.dump.raw_files import part_of
-from tracehouse.ingest.dump.raw_stream import check_first_bytes, sha256_of
 from tracehouse.ingest.fetch.client import Client, SourceError, TransferError, content_range, validator_of
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from tracehouse.core.errors import RawFileError, UserError, check_traces
 from tracehouse.core.permissions import explain_denied
 from tracehouse.core.progress import Progress
 from tracehouse.ingest.declare.trace import all_traces
-from tracehouse.ingest.dump.raw_stream import sha256_of
+from tracehouse.ingest.dump.open import sha256_of
 from tracehouse.ingest.store import files, records, view_store
 from tracehouse.ingest.store.records import Conversion
 

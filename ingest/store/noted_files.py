@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from tracehouse.ingest.declare.trace import Trace
-from tracehouse.ingest.dump.raw_stream import Stamp
+from tracehouse.ingest.dump.open import Stamp
 from tracehouse.ingest.store.files import write_atomically
 from tracehouse.ingest.store.layout import WORK_FOLDER
 

@@ -24,7 +24,7 @@ from tracehouse.core.errors import UserError
 from tracehouse.core.permissions import explain_denied
 from tracehouse.ingest.declare.column_types import TYPES
 from tracehouse.ingest.declare.trace import Column, Table, Trace, all_traces
-from tracehouse.ingest.dump.raw_stream import sha256_of
+from tracehouse.ingest.dump.open import sha256_of
 from tracehouse.ingest.store import files
 from tracehouse.ingest.store.files import StagedFile
 from tracehouse.ingest.store.layout import (

@@ -22,7 +22,7 @@ from tracehouse.engines.duckdb.write import database
 from tracehouse.ingest import pipeline
 from tracehouse.ingest.convert import incremental
 from tracehouse.ingest.convert.raw_file import Task
-from tracehouse.ingest.dump.find import MatchedFile
+from tracehouse.ingest.dump.identify import MatchedFile
 from tracehouse.ingest.pipeline import IngestResult
 from tracehouse.ingest.store import cleanup, lock, records
 from tracehouse.ingest.store.records import Conversion

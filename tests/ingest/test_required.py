@@ -7,9 +7,9 @@ import pytest
 from broken_rows import without_value
 
 from tracehouse.ingest.declare.trace import Column, all_traces
-from tracehouse.ingest.dump.archive import data_members
-from tracehouse.ingest.dump.find import MatchedFile, find
-from tracehouse.ingest.dump.raw_stream import open_raw
+from tracehouse.ingest.dump.find import find
+from tracehouse.ingest.dump.identify import MatchedFile, identify
+from tracehouse.ingest.dump.open import open_dump
 from tracehouse.ingest.dump.readers import ReaderInput
 from tracehouse.ingest.dump.readers.formats import reader_of
 
@@ -18,8 +18,8 @@ pytestmark = pytest.mark.each_trace
 
 def first_file(matched: MatchedFile) -> tuple[str, bytes]:
     """Return the name and the content of the first data file of a table in a raw file."""
-    with open_raw(matched.raw.paths, lambda _: None) as stream:
-        for member in data_members(stream, matched.raw, matched.table.has_name):
+    with open_dump(matched.raw) as dump:
+        for member in dump.members(matched.table.has_name):
             if matched.table.key_values(member.name, member.folder) is not None:
                 return member.name, member.stream.read()
     raise AssertionError(f"{matched.raw.relative_name} has no file of {matched.table_name}")
@@ -37,7 +37,8 @@ def reasons_without_value(matched: MatchedFile, column: Column) -> set[str]:
 
 def test_rejects_rows_without_a_required_value(sample_raw: Path, tested_traces: list[str]) -> None:
     traces = [all_traces()[name] for name in tested_traces]
-    files = {(one.trace.name, one.table.name): one for one in find([sample_raw], traces, traces).matched}
+    identified = identify(find([sample_raw], traces, traces), traces, traces, {})
+    files = {(one.trace.name, one.table.name): one for one in identified.matched}
     # The line index of a wide table is required in any case, and Parquet has no texts.
     found = {
         (trace.name, table.name, column.name): reasons_without_value(files[trace.name, table.name], column)

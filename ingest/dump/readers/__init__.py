@@ -4,8 +4,7 @@ Each format has a module that binds ``READER``, and `formats` chooses among them
 the declared types with `values`, and returns a `Reject` for every row that does not fit its table: the rows
 and rejects of all batches add up to the rows of the file. It passes its batches through `limit_rejects`.
 
-A reader gets a stream of decompressed bytes, which may be inside an archive and cannot seek. A format that
-needs to seek, such as Parquet, sets `read_keys` and gets a seekable stream.
+A reader gets a stream of decompressed bytes, which may be inside an archive and cannot seek.
 """
 
 import re
@@ -85,7 +84,7 @@ class Reader:
     case two tables have files of the same name. Both are None if a file of the format can contain rows of
     several tables: it belongs to all tables whose file names it matches.
     `read_keys` lists the values of the `partition_by` keys in a file that has them as columns. It is None if
-    the format reads its stream from start to end.
+    files of the format do not.
     """
 
     read: Callable[[ReaderInput], Iterator[Batch]]

@@ -3,9 +3,6 @@
 from tracehouse.ingest.declare.trace import Table
 from tracehouse.ingest.dump.readers import Reader, csv, json, json_lines, parquet, wide
 
-EXTENSIONS = ("csv", "jsonl", "parquet")
-"""The extensions of data files. A JSON list has none."""
-
 
 def reader_of(table: Table, file_name: str) -> Reader:
     """Return the reader of a table's file. `file_name` is the name of the decompressed file."""

@@ -6,10 +6,13 @@ result is exact.
 """
 
 import json
+import shutil
+import tempfile
+import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +20,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tracehouse.core.errors import FETCH_FILE_AGAIN, FETCH_OR_MOVE, RawFileError
+from tracehouse.core.temporary import temporary_folder
 from tracehouse.core.text import decode_text
 from tracehouse.ingest.declare.trace import Column, Table
 from tracehouse.ingest.dump.readers import Batch, Reader, ReaderInput, Reject, limit_rejects
@@ -25,6 +29,8 @@ from tracehouse.ingest.dump.readers.values import Faults, arrow_type, find_fault
 
 BATCH_ROWS = 32_768
 _STREAM_BYTES = 1 << 20
+# Larger streams are copied to the disk.
+_MOST_BYTES_IN_MEMORY = 64 << 20
 
 
 def read_names(stream: BinaryIO, file: str) -> list[str]:
@@ -73,12 +79,27 @@ def read(source: ReaderInput) -> Iterator[Batch]:
     required. Raises RawFileError if the columns, their types or more than a tenth of the rows do not fit, or
     if the file is damaged.
     """
-    with _explain_damage(source.name):
-        parquet = _open(source.stream)
+    with _seekable(source.stream) as stream, _explain_damage(source.name):
+        parquet = _open(stream)
         schema = parquet.schema_arrow
         from_columns = [column.name for column in source.table.keys if column.name not in source.keys]
         _check_columns(schema, source.table, source.name, from_columns)
         yield from limit_rejects(_batches(parquet, source), source.name)
+
+
+@contextmanager
+def _seekable(stream: BinaryIO) -> Iterator[BinaryIO]:
+    """Yield the stream itself if it is a file or in memory, otherwise a copy in memory or on the disk.
+
+    A member of a zip is always copied: seeking in it is slow, and reading it to its end verifies its CRC-32.
+    """
+    if stream.seekable() and not isinstance(stream, zipfile.ZipExtFile):
+        yield stream
+    else:
+        with tempfile.SpooledTemporaryFile(_MOST_BYTES_IN_MEMORY, dir=str(temporary_folder())) as copy:
+            shutil.copyfileobj(stream, copy, _STREAM_BYTES)
+            copy.seek(0)
+            yield cast(BinaryIO, copy)
 
 
 def _open(stream: BinaryIO) -> pq.ParquetFile:

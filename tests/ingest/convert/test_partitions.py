@@ -20,7 +20,7 @@ from tracehouse.ingest import pipeline
 from tracehouse.ingest.convert import incremental
 from tracehouse.ingest.convert.raw_file import Task
 from tracehouse.ingest.declare.trace import all_traces
-from tracehouse.ingest.dump.find import MatchedFile
+from tracehouse.ingest.dump.identify import MatchedFile
 from tracehouse.ingest.dump.readers.values import arrow_type
 from tracehouse.ingest.pipeline import IngestResult
 from tracehouse.ingest.store import records
@@ -421,14 +421,14 @@ def test_rejected_rows_have_file_row_group_and_row(tmp_path: Path) -> None:
 
 def test_remembers_unchanged_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Does not read a file again if its size, time and inode are unchanged."""
-    monkeypatch.setattr("tracehouse.ingest.dump.raw_stream._SETTLED_S", -1)
+    monkeypatch.setattr("tracehouse.ingest.dump.open._SETTLED_S", -1)
     ingest(tmp_path, tree(3))
 
     def refuse(*_: object) -> str:
         raise AssertionError("read again")
 
     with monkeypatch.context() as patched:
-        patched.setattr("tracehouse.ingest.dump.archive.sha256_of", refuse)
+        patched.setattr("tracehouse.ingest.dump.open.sha256_of", refuse)
         assert len(ingest(tmp_path, {}).unchanged) == 1
         with pytest.raises(AssertionError, match="read again"):
             ingest(tmp_path, {path_of(3, 7): parquet(pods(7, (7, 7, 7)))})

@@ -8,6 +8,7 @@ from counting import non_empty
 
 from tracehouse.ingest.declare.trace import Column, Table, all_traces
 from tracehouse.ingest.dump.find import find
+from tracehouse.ingest.dump.identify import identify
 
 TRACES = list(all_traces().values())
 TABLES = [table for trace in TRACES for table in trace.tables]
@@ -60,7 +61,8 @@ def test_declarations_say_which_files_they_were_tried_on(real_raw: Path) -> None
     if not all(folder.is_dir() for folder in folders):
         pytest.skip(f"the publishers' real files are not at {folders[-1]}")
     tried = {f"{of.name}.{t.name}" for of in TRACES for t in of.tables if t.tried_on != "format only"}
-    found = {f"{file.trace.name}.{file.table.name}" for file in find(folders, TRACES, TRACES).matched}
+    identified = identify(find(folders, TRACES, TRACES), TRACES, TRACES, {})
+    found = {f"{file.trace.name}.{file.table.name}" for file in identified.matched}
     # Thirty rows of this table were seen in another file.
     assert tried - {"asi.pod_hourly"} == found
 

@@ -14,9 +14,8 @@ import pytest
 from few_files import zipped
 
 from tracehouse.core.errors import RawFileError
-from tracehouse.ingest.dump.archive import data_members, open_zip, partition_members
+from tracehouse.ingest.dump.open import open_dump, sha256_of
 from tracehouse.ingest.dump.raw_files import RawFile, form_of, part_name, whole_name
-from tracehouse.ingest.dump.raw_stream import open_raw, sha256_of, translate_errors
 
 CSV = b"".join(b"%d,%d\n" % (number, number * 7919 % 1000) for number in range(2000))
 LFS_POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"a" * 64 + b"\nsize 12345\n"
@@ -44,10 +43,10 @@ def raw_file(*paths: Path) -> RawFile:
 
 def contents(paths: Sequence[Path], on_skipped: Callable[[str], None] = lambda _: None) -> dict[str, bytes]:
     """Return the members of a raw file, reading it to its end as ingest does."""
-    with open_raw(paths) as stream:
-        members = data_members(stream, raw_file(*paths), lambda _: False, on_skipped)
+    with open_dump(raw_file(*paths)) as dump:
+        members = dump.members(on_skipped=on_skipped)
         found = {member.name: member.stream.read() for member in members}
-        assert stream.sha256_of_rest() == sha256_of(paths)
+        assert dump.stream.sha256_of_rest() == sha256_of(paths)
     return found
 
 
@@ -288,14 +287,10 @@ def test_refuses_damaged_and_impossible_tars(tmp_path: Path) -> None:
 
 def read_zip(path: Path) -> dict[str, bytes]:
     """Return the members of a zip, read as a partition with all of them."""
-    with translate_errors((path,)), path.open("rb") as file, open_zip(file) as archive:
-        names = tuple(archive.namelist())
-    raw = RawFile((path,), "zip", path.parent, 0, "day=1", names)
-    found = {}
-    for member in partition_members(raw):
-        with translate_errors((path,)):
-            found[member.name] = member.stream.read()
-    return found
+    with open_dump(raw_file(path)) as dump:
+        names = tuple(info.filename for info in dump.list_zip())
+    with open_dump(RawFile((path,), "zip", path.parent, 0, "day=1", names)) as dump:
+        return {member.name: member.stream.read() for member in dump.members()}
 
 
 def test_reads_zip_members_and_refuses_what_is_damaged(tmp_path: Path) -> None:
@@ -348,17 +343,17 @@ def test_refuses_file_that_changes_or_vanishes_while_read(tmp_path: Path) -> Non
         path = write(tmp_path, f"x.{form}", FORMS[form](os.urandom(2 << 20)))
         with (
             pytest.raises(RawFileError, match="it changed while it was read"),
-            open_raw([path]) as raw,
+            open_dump(raw_file(path)) as dump,
         ):
-            for member in data_members(raw, raw_file(path), lambda _: False):
+            for member in dump.members():
                 member.stream.read(10)
                 os.utime(path, (0, 0))
-            raw.sha256_of_rest()
+            dump.stream.sha256_of_rest()
         paths = cut(tmp_path, f"y.{form}", FORMS[form](os.urandom(3 << 20)), 2)
         with (
             pytest.raises(RawFileError) as refused,
-            open_raw(paths, lambda _, path=paths[1]: path.unlink(missing_ok=True)) as raw,
+            open_dump(raw_file(*paths), lambda _, path=paths[1]: path.unlink(missing_ok=True)) as dump,
         ):
-            for member in data_members(raw, raw_file(*paths), lambda _: False):
+            for member in dump.members():
                 member.stream.read()
         assert str(refused.value).startswith(f"{paths[1]}: it cannot be read (No such file or directory)")

@@ -15,8 +15,9 @@ from tracehouse.engines.names import DATABASE
 from tracehouse.ingest import pipeline
 from tracehouse.ingest.declare.metadata import SkippedFile
 from tracehouse.ingest.declare.trace import all_traces
-from tracehouse.ingest.dump import raw_stream
-from tracehouse.ingest.dump.find import Found, find
+from tracehouse.ingest.dump import open as dump_open
+from tracehouse.ingest.dump.find import find
+from tracehouse.ingest.dump.identify import Identified, identify
 from tracehouse.ingest.store import lock, noted_files
 
 RAW_JOB = b"job_id,submission_time,duration,num_gpu\na,1,600,4\n"
@@ -30,13 +31,14 @@ LFS_POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"a" 
 PAGE = b"<!DOCTYPE html><html></html>"
 
 
-def find_in(folders: Path | Sequence[Path], *names: str) -> Found:
+def find_in(folders: Path | Sequence[Path], *names: str) -> Identified:
     traces = all_traces()
     chosen = [traces[name] for name in names or traces]
-    return find([folders] if isinstance(folders, Path) else folders, chosen, traces.values())
+    found = find([folders] if isinstance(folders, Path) else folders, chosen, traces.values())
+    return identify(found, chosen, traces.values(), {})
 
 
-def tables(found: Found) -> dict[str, str]:
+def tables(found: Identified) -> dict[str, str]:
     """Map the path of each raw file below its raw folder to its table."""
     return {m.raw.relative_name: f"{m.trace.name}.{m.table.name}" for m in found.matched}
 
@@ -172,15 +174,15 @@ def test_names_the_folder_that_a_file_needs(tmp_path: Path) -> None:
 def test_reads_a_file_of_no_table_once_for_all_tables_until_it_changes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(raw_stream, "_SETTLED_S", -1)
+    monkeypatch.setattr(dump_open, "_SETTLED_S", -1)
     opened: list[str] = []
-    open_regular = raw_stream.open_regular
+    open_regular = dump_open.open_regular
 
     def count(path: Path, *arguments: int) -> BinaryIO:
         opened.append(path.name)
         return open_regular(path, *arguments)
 
-    monkeypatch.setattr(raw_stream, "open_regular", count)
+    monkeypatch.setattr(dump_open, "open_regular", count)
     write(tmp_path / "raw", {"mine.csv": b"x\n", "jobs.csv": RAW_JOB})
     note = "jobs.csv: has the columns of itp.raw_job"
     for expected in (["jobs.csv", "mine.csv"], []):
@@ -214,7 +216,7 @@ def test_a_table_comes_before_the_skipped_files_of_another_trace(tmp_path: Path)
     every = SkippedFile(".*", "there is no reason")
     traces = [replace(trace, skipped_files=(every,)) for trace in known.values()]
     write(tmp_path, {"summary_train.csv": b"x\n", "mine.7z": b"x"})
-    found = find([tmp_path], traces, traces)
+    found = identify(find([tmp_path], traces, traces), traces, traces, {})
     assert tables(found) == {"summary_train.csv": "zeus.train"}
     assert found.notes == ("mine.7z: left out, because there is no reason",) and not found.unrecognised
 

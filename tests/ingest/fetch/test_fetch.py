@@ -23,6 +23,7 @@ from tracehouse import cli
 from tracehouse.core.errors import UserError
 from tracehouse.ingest.declare.trace import all_traces
 from tracehouse.ingest.dump.find import find
+from tracehouse.ingest.dump.identify import identify
 from tracehouse.ingest.dump.raw_files import form_of
 from tracehouse.ingest.dump.synthetic_marker import MARKER_NAME
 from tracehouse.ingest.fetch import plan
@@ -164,7 +165,7 @@ def test_discovery_finds_fetched_files_and_second_run_fetches_nothing(
     traces = list(TRACES.values())
     first, _ = run(published, tmp_path / "raw", metrics=["all"])
     assert first.failures == ()
-    found = find([tmp_path / "raw"], traces, traces)
+    found = identify(find([tmp_path / "raw"], traces, traces), traces, traces, {})
     assert (found.problems, found.unrecognised) == ((), ())
     tables = {(m.trace.name, m.table.name) for m in found.matched}
     assert tables == {(t.name, table.name) for t in traces if DOWNLOADS[t.name] for table in t.tables}

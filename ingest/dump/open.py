@@ -1,7 +1,12 @@
-"""Open raw files as streams of their bytes, with the parts of a split file joined.
+"""Open raw files: the one door to their bytes, in every packing of the publishers.
 
-The bytes are hashed while they are read, so that a checksum needs no second pass. Errors say what a file is
-instead of data: a Git LFS pointer, a web page or a truncated archive.
+    with open_dump(raw) as dump:
+        for member in dump.members():       the data files: of a file, an archive, or a partition
+            read(member.stream)             before the next member is opened
+        dump.stream.sha256_of_rest()        the bytes are hashed while they are read
+
+Errors are translated here, once. They say what a file is instead of data, such as a Git LFS pointer, a web
+page or a truncated archive.
 """
 
 import gzip
@@ -16,18 +21,40 @@ import tarfile
 import time
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, cast
 
 from isal import isal_zlib
 
 from tracehouse.core.errors import FETCH_AGAIN, RawFileError, StoppedError, UserError
 from tracehouse.core.text import escape_name
-from tracehouse.ingest.dump.raw_files import compression_of, form_of, part_name, part_of, whole_name
+from tracehouse.ingest.dump.archive import (
+    READ_BYTES,
+    UnreadableArchiveError,
+    check_layout,
+    content_of,
+    data_name,
+    decompress,
+    open_in_zip,
+    open_zip,
+    report_packed,
+    tar_members,
+)
+from tracehouse.ingest.dump.raw_files import (
+    TREE,
+    RawFile,
+    compression_of,
+    data_file_name,
+    form_of,
+    part_name,
+    part_of,
+    whole_name,
+)
 
-READ_BYTES = 1 << 20
 LFS_FIRST_LINE = b"version https://git-lfs"
 # A later part of a split archive may begin with any byte, also with "<". A web page needs a longer match.
 _WEB_PAGE = re.compile(rb"(?:\xef\xbb\xbf)?\s*<(?:!doctype|!--|html|head|body|\?xml|error)", re.I)
@@ -37,6 +64,7 @@ _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _ZIP_MAGIC = (b"PK\3\4", b"PK\5\6")
 Stamp = list[list[int]]
 """The size, the time of the last change and the inode of each part of a raw file."""
+_FIRST_BYTES = 1024
 # A file that changed just now may change again without getting another time of change.
 _SETTLED_S = 2.0
 DAMAGE: Any = (
@@ -48,10 +76,6 @@ DAMAGE: Any = (
     tarfile.TarError,
     zipfile.BadZipFile,
 )
-
-
-class UnreadableArchiveError(Exception):
-    """An archive that is complete, but packed in a way that Tracehouse cannot read."""
 
 
 def open_regular(path: Path, buffer_bytes: int = -1) -> BinaryIO:
@@ -156,20 +180,162 @@ def _version(status: os.stat_result) -> tuple[int, int, int, int]:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
-@contextmanager
-def open_raw(paths: Sequence[Path], on_bytes: Callable[[int], None] = lambda _: None) -> Iterator[RawStream]:
-    """Open a raw file as a stream of its bytes, and translate the errors in the block (`translate_errors`).
+@dataclass(frozen=True)
+class Member:
+    """A data file in a raw file: its path in the archive or tree, its place in messages, and its bytes.
 
-    Raises RawFileError if a part is missing or the first bytes are not those of a data file.
+    Data files of a raw file with the same `content` have the same bytes. It is empty if that is unknown.
     """
-    check_raw(paths)
-    with translate_errors(paths), RawStream(paths, on_bytes) as stream:
-        yield stream
+
+    path: PurePosixPath
+    place: str
+    stream: BinaryIO
+    content: str = ""
+
+    @property
+    def name(self) -> str:
+        """The name of the data file."""
+        return self.path.name
+
+    @property
+    def folder(self) -> str:
+        """The path of its folder."""
+        return self.path.parent.as_posix()
+
+
+@dataclass(frozen=True)
+class Dump:
+    """An open raw file, from `open_dump`.
+
+    `stream` has its bytes; none for a tree of folders. `place` has the paths that an error is about: those of
+    the raw file, or that of the member that is read.
+    """
+
+    raw: RawFile
+    stream: RawStream
+    place: list[Path]
+
+    def members(
+        self,
+        is_data: Callable[[str], bool] = lambda _: False,
+        on_skipped: Callable[[str], None] = lambda _: None,
+    ) -> Iterator[Member]:
+        """Yield the data files, in order. The caller reads each one before the next.
+
+        `is_data` decides whether a member without an extension is read. `on_skipped` is called with the name
+        of each member that looks like a data file but is not read, such as a link, and the reason.
+        """
+        raw, path = self.raw, self.raw.paths[0]
+        if raw.partition and raw.form == "zip":
+            yield from self._members_of_partition()
+        elif raw.partition:
+            yield from self._files_of_partition()
+        elif raw.form == "zip":
+            yield from self._members_of_zip(is_data, on_skipped)
+        elif raw.form == "parquet" and len(raw.paths) == 1:
+            # The reader seeks in a handle of its own. `stream` hashes the bytes afterwards.
+            with open_regular(path) as file:
+                yield Member(PurePosixPath(raw.folder, raw.file_name), str(path), file)
+        else:
+            buffered = cast(BinaryIO, io.BufferedReader(self.stream, READ_BYTES))
+            unpacked = decompress(buffered, compression_of(raw.form))
+            if not raw.form.startswith("tar"):
+                yield Member(PurePosixPath(raw.folder, raw.file_name), str(path), unpacked)
+                return
+            for member, content in tar_members(unpacked, on_skipped, is_data):
+                yield Member(_escape(member), f"{path}: {escape_name(member.name)}", content)
+
+    def list_zip(self) -> list[zipfile.ZipInfo]:
+        """Return the directory of a zip."""
+        with open_regular(self.raw.paths[0]) as file, open_zip(file) as archive:
+            check_layout(file, archive)
+            return archive.infolist()
+
+    def _members_of_zip(
+        self, is_data: Callable[[str], bool], on_skipped: Callable[[str], None]
+    ) -> Iterator[Member]:
+        path = self.raw.paths[0]
+        with open_regular(path) as file, open_zip(file) as archive:
+            check_layout(file, archive)
+            for info in archive.infolist():
+                member = PurePosixPath(info.filename)
+                if info.is_dir():
+                    continue
+                if name := data_name(member, is_data):
+                    with open_in_zip(archive, info) as stored:
+                        place = f"{path}: {name}"
+                        yield Member(_escape(member.with_name(name)), place, stored, content_of(info))
+                else:
+                    report_packed(member, on_skipped)
+
+    def _members_of_partition(self) -> Iterator[Member]:
+        """Yield the members of a partition in a zip, whose directory `list_zip` has checked."""
+        path = self.raw.paths[0]
+        with open_regular(path, READ_BYTES) as file, open_zip(file) as archive:
+            for name in self.raw.members:
+                info = archive.getinfo(name)
+                with open_in_zip(archive, info) as stored:
+                    place = f"{path}: {escape_name(name)}"
+                    yield from self._check(Member(_escape(name), place, stored, content_of(info)))
+
+    def _files_of_partition(self) -> Iterator[Member]:
+        """Yield the files of a partition in a tree of folders, or the file that has the keys as columns."""
+        raw = self.raw
+        names = raw.members or (f"{raw.folder}/{raw.file_name}",)
+        for path, name, content in zip(raw.paths, names, _contents_of(raw.paths), strict=True):
+            self.place[:] = [path]
+            with open_regular(path) as file:
+                yield from self._check(Member(_escape(name), str(path), file, content))
+
+    def _check(self, member: Member) -> Iterator[Member]:
+        """Yield a member of a partition with the usual extension of its format. Errors are about it.
+
+        Raises RawFileError if it is compressed on its own, or if its first bytes do not match its name.
+        """
+        before = self.place[:]
+        self.place[:] = [Path(member.place)]
+        name = data_file_name(member.name)
+        if name is None:
+            raise RawFileError(member.place, "it is compressed, and files of partitions are not", "Unpack it")
+        first = cast(io.BufferedReader, member.stream).peek(_FIRST_BYTES)[:_FIRST_BYTES]
+        check_first_bytes(self.place[0], first, 0)
+        yield replace(member, path=member.path.with_name(name))
+        self.place[:] = before
+
+
+@contextmanager
+def open_dump(raw: RawFile, on_bytes: Callable[[int], None] = lambda _: None) -> Iterator[Dump]:
+    """Open a raw file, and translate all errors in the block, also unexpected ones, into a RawFileError.
+
+    `on_bytes` is called with the number of bytes that are read. Raises RawFileError if a part is missing or
+    the first bytes are not those of a data file.
+    """
+    place = list(raw.paths)
+    with _translate_errors(place):
+        if raw.form != TREE:
+            check_raw(raw.paths)
+        with RawStream(() if raw.form == TREE else raw.paths, on_bytes) as stream:
+            yield Dump(raw, stream, place)
+
+
+def _contents_of(paths: Sequence[Path]) -> list[str]:
+    """Return a text that identifies the content of each file. It reads only files of the same size."""
+    sizes = [path.stat().st_size for path in paths]
+    files = Counter(sizes)
+    return [
+        f"{size} {sha256_of((path,))}" if files[size] > 1 else str(size)
+        for path, size in zip(paths, sizes, strict=True)
+    ]
+
+
+def _escape(path: str | PurePosixPath) -> PurePosixPath:
+    return PurePosixPath(escape_name(str(path)))
 
 
 def stamp_of(paths: Sequence[Path]) -> Stamp:
-    """Return what changes whenever the content of a raw file does. Raises OSError if a part is missing."""
-    return [[s.st_size, s.st_mtime_ns, s.st_ino] for s in (path.stat() for path in paths)]
+    """Return what changes whenever the content of a raw file does. Raises RawFileError if it is not there."""
+    with _translate_errors(paths):
+        return [[s.st_size, s.st_mtime_ns, s.st_ino] for s in (path.stat() for path in paths)]
 
 
 def is_settled(stamp: Stamp) -> bool:
@@ -181,18 +347,18 @@ def check_raw(paths: Sequence[Path]) -> None:
     """Raise RawFileError if a part is missing or the first bytes are not those of a data file."""
     _check_parts(paths)
     for number, path in enumerate(paths):
-        with translate_errors((path,)), open_regular(path) as file:
-            check_first_bytes(path, file.read(1024), number)
+        with _translate_errors((path,)), open_regular(path) as file:
+            check_first_bytes(path, file.read(_FIRST_BYTES), number)
 
 
 def sha256_of(paths: Sequence[Path], on_bytes: Callable[[int], None] = lambda _: None) -> str:
     """Return the SHA-256 of a raw file with its parts joined. Raises RawFileError if it cannot be read."""
-    with translate_errors(paths), RawStream(paths, on_bytes) as raw:
+    with _translate_errors(paths), RawStream(paths, on_bytes) as raw:
         return raw.sha256_of_rest()
 
 
 @contextmanager
-def translate_errors(paths: Sequence[Path]) -> Iterator[None]:
+def _translate_errors(paths: Sequence[Path]) -> Iterator[None]:
     """Turn exceptions of decompressors and of the disk, and unexpected ones, into a RawFileError."""
     try:
         yield
@@ -217,6 +383,19 @@ def translate_errors(paths: Sequence[Path]) -> Iterator[None]:
         raise
     except Exception as error:
         raise unexpected_error(paths[0], error) from error
+
+
+def checksum(raw: RawFile, on_bytes: Callable[[int], None] = lambda _: None) -> str:
+    """Return the SHA-256 of a raw file. For a partition in a tree, it is that of its files' checksums."""
+    if raw.form != TREE:
+        return sha256_of(raw.paths, on_bytes)
+    return combine_checksums(raw.members, [sha256_of((path,), on_bytes) for path in raw.paths])
+
+
+def combine_checksums(members: Sequence[str], checksums: Sequence[str]) -> str:
+    """Return the hash of the list of a partition's data files with their checksums."""
+    lines = sorted(f"{path} {checksum}\n" for path, checksum in zip(members, checksums, strict=True))
+    return hashlib.sha256("".join(lines).encode(errors="surrogateescape")).hexdigest()
 
 
 def unexpected_error(path: Path, error: Exception) -> RawFileError:
