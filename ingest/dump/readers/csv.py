@@ -28,14 +28,13 @@ from tracehouse.ingest.dump.readers.lines import (
     HEADER_CHUNK_BYTES,
     WITHOUT_INDEX,
     Chunk,
+    Lines,
     count_bytes,
     explain_delimiter,
     explain_header,
-    first_record,
-    read_chunks,
+    open_lines,
     records_of,
     split_chunk,
-    without,
 )
 from tracehouse.ingest.dump.readers.values import Faults, are_possible, arrow_type, convert_rows
 
@@ -60,8 +59,8 @@ _CUT = "the file ends here without a newline: it may be truncated"
 
 def read_names(stream: BinaryIO, file: str) -> list[str]:
     """Return the names in the first line."""
-    first, record = first_record(read_chunks(stream, file, HEADER_CHUNK_BYTES), file)
-    return split_header(record, file, first.first_line)
+    lines = open_lines(stream, file, HEADER_CHUNK_BYTES)
+    return split_header(lines, file)
 
 
 def names_fit(table: Table, header: Sequence[str]) -> bool:
@@ -80,22 +79,21 @@ def read(source: ReaderInput) -> Iterator[Batch]:
     tenth of the rows is rejected.
     """
     table = source.table
-    chunks = read_chunks(source.stream, source.name, source.chunk_bytes or CHUNK_BYTES)
+    lines = open_lines(source.stream, source.name, source.chunk_bytes or CHUNK_BYTES)
+    header = split_header(lines, source.name)
+    if table.ends_in_comma and len(header) > len(table.columns) and not header[-1]:
+        header = header[:-1]
+    has_header = names_fit(table, header)
+    if not has_header and (table.has_header or len(header) != len(table.columns)):
+        raise RawFileError(source.name, *_explain_misfit(table, header), line=lines.first.first_line)
+    columns = {column.name_in_file: column for column in table.columns}
+    in_order = [columns[name] for name in header] if has_header else table.columns
+    chunks = chain([lines.after if has_header else lines.first], lines.others)
     if table.ends_in_comma:
         chunks = (_without_last_commas(chunk, len(table.columns)) for chunk in chunks)
-    first, record = first_record(chunks, source.name)
-    header = split_header(record, source.name, first.first_line)
-    columns = {column.name_in_file: column for column in table.columns}
-    in_order = list(table.columns)
-    if names_fit(table, header):
-        in_order = [columns[name] for name in header]
-        first = without(first, len(record))
-    elif table.has_header or len(header) != len(columns):
-        raise RawFileError(source.name, *_explain_misfit(table, header), line=first.first_line)
-    parser = ChunkParser(tuple(in_order), source.name)
-    parsed = (batch for _, batch in parser.parse_all(chain([first], chunks)))
-    for batch in limit_rejects(parsed, source.name):
-        yield replace(batch, rows=_arrange(batch.rows, table))
+    parsed = ChunkParser(tuple(in_order), source.name).parse_all(chunks)
+    batches = (replace(batch, rows=_arrange(batch.rows, table)) for _, batch in parsed)
+    yield from limit_rejects(batches, source.name)
 
 
 def _explain_misfit(table: Table, header: Sequence[str]) -> tuple[str, str]:
@@ -121,13 +119,13 @@ def _arrange(rows: pa.Table, table: Table) -> pa.Table:
     return pa.table(arranged, names=[column.name for column in table.read_columns])
 
 
-def split_header(record: bytes, file: str, line: int) -> list[str]:
+def split_header(lines: Lines, file: str) -> list[str]:
     """Return the fields of the first line. Raises RawFileError if there are more than `MOST_COLUMNS`."""
-    columns = record.count(b",") + 1
+    columns = lines.record.count(b",") + 1
     if columns > MOST_COLUMNS:
         what = f"the line has {columns:,} columns; at most {MOST_COLUMNS:,} are allowed"
-        raise RawFileError(file, what, FETCH_OR_MOVE, line=line)
-    text = record.decode(errors="replace").strip("\r\n")
+        raise RawFileError(file, what, FETCH_OR_MOVE, line=lines.first.first_line)
+    text = lines.record.decode(errors="replace").strip("\r\n")
     try:
         return next(csv.reader([text]), [])
     except csv.Error:

@@ -5,7 +5,7 @@ from itertools import chain
 
 from tracehouse.ingest.dump.readers import Batch, Reader, ReaderInput, limit_rejects
 from tracehouse.ingest.dump.readers.json import CHUNK_BYTES, Element, parse
-from tracehouse.ingest.dump.readers.lines import Chunk, first_record, read_chunks, records_of
+from tracehouse.ingest.dump.readers.lines import Chunk, open_lines, records_of
 
 
 def read(source: ReaderInput) -> Iterator[Batch]:
@@ -13,9 +13,8 @@ def read(source: ReaderInput) -> Iterator[Batch]:
 
     Raises RawFileError if the file is empty, or if more than a tenth of the lines is rejected.
     """
-    chunks = read_chunks(source.stream, source.name, source.chunk_bytes or CHUNK_BYTES)
-    first, _ = first_record(chunks, source.name)
-    batches = (parse(_elements(chunk), source.table) for chunk in chain([first], chunks))
+    lines = open_lines(source.stream, source.name, source.chunk_bytes or CHUNK_BYTES)
+    batches = (parse(_elements(chunk), source.table) for chunk in chain([lines.first], lines.others))
     yield from limit_rejects(batches, source.name)
 
 

@@ -8,7 +8,7 @@ import io
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import BinaryIO, cast
+from typing import BinaryIO, NamedTuple, cast
 
 import numpy as np
 import pyarrow as pa
@@ -70,6 +70,19 @@ class Records:
         )
 
 
+class Lines(NamedTuple):
+    """The lines of a file: its first record with the line end, and all lines in chunks.
+
+    `first` is the chunk that begins with the record, `after` is what follows the record in it, and `others`
+    are the next chunks.
+    """
+
+    record: bytes
+    first: Chunk
+    after: Chunk
+    others: Iterator[Chunk]
+
+
 def read_chunks(stream: BinaryIO, file: str, chunk_bytes: int) -> Iterator[Chunk]:
     """Cut a stream at line ends and yield chunks of about `chunk_bytes`. All chunks end in a line end.
 
@@ -118,20 +131,22 @@ def _count_line_ends(data: bytes | bytearray) -> int:
     return count_bytes(data, _NEWLINE) + (data.count(b"\r") - data.count(b"\r\n") if b"\r" in data else 0)
 
 
-def first_record(chunks: Iterator[Chunk], file: str) -> tuple[Chunk, bytes]:
-    """Return the first chunk with a record, without leading blank lines, and the record with its line end.
+def open_lines(stream: BinaryIO, file: str, chunk_bytes: int) -> Lines:
+    """Cut a stream into chunks of about `chunk_bytes`, as `read_chunks`, from its first record.
 
     Raises RawFileError if there is no record.
     """
+    chunks = read_chunks(stream, file, chunk_bytes)
     for chunk in chunks:
         if written := chunk.data.lstrip(b"\r\n"):
             found = _LINE.match(written)
             assert found
-            return without(chunk, len(chunk.data) - len(written)), found[0]
+            first = _without(chunk, len(chunk.data) - len(written))
+            return Lines(found[0], first, _without(first, len(found[0])), chunks)
     raise RawFileError(file, "the file is empty", FETCH_AGAIN)
 
 
-def without(chunk: Chunk, first_bytes: int) -> Chunk:
+def _without(chunk: Chunk, first_bytes: int) -> Chunk:
     """Return a chunk without its first `first_bytes` bytes. They must be whole lines."""
     lines = _count_line_ends(chunk.data[:first_bytes])
     return replace(

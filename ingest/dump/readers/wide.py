@@ -18,11 +18,9 @@ from tracehouse.ingest.dump.readers.csv import ChunkParser, read_names, split_he
 from tracehouse.ingest.dump.readers.lines import (
     Chunk,
     explain_header,
-    first_record,
-    read_chunks,
+    open_lines,
     records_of,
     shown,
-    without,
 )
 from tracehouse.ingest.dump.readers.values import convert, index_values
 
@@ -47,17 +45,16 @@ def read(source: ReaderInput) -> Iterator[Batch]:
     than a tenth of the lines is rejected for another reason.
     """
     table = source.table
-    chunks = read_chunks(source.stream, source.name, source.chunk_bytes or CHUNK_BYTES)
-    first, record = first_record(chunks, source.name)
-    names = split_header(record, source.name, first.first_line)
-    _check_header(names, source, first.first_line)
+    lines = open_lines(source.stream, source.name, source.chunk_bytes or CHUNK_BYTES)
+    names = split_header(lines, source.name)
+    _check_header(names, source, lines.first.first_line)
     columns = (
         replace(table.column(_wide(table).index), name=names[0] or _wide(table).index, required=True),
         *(Column(name, "DOUBLE", "") for name in names[1:]),
     )
     parser = ChunkParser(columns, source.name)
-    parsed = parser.parse_all(chain([without(first, len(record))], chunks), PARSED_AT_ONCE)
-    chunk = first
+    parsed = parser.parse_all(chain([lines.after], lines.others), PARSED_AT_ONCE)
+    chunk = lines.first
 
     def batches() -> Iterator[Batch]:
         nonlocal chunk
