@@ -88,7 +88,7 @@ def read(source: ReaderInput) -> Iterator[Batch]:
         raise RawFileError(source.name, *_explain_misfit(table, header), line=lines.first.first_line)
     columns = {column.name_in_file: column for column in table.columns}
     in_order = [columns[name] for name in header] if has_header else table.columns
-    chunks = chain([lines.after if has_header else lines.first], lines.others)
+    chunks: Iterator[Chunk] = chain([lines.after if has_header else lines.first], lines.others)
     if table.ends_in_comma:
         chunks = (_without_last_commas(chunk, len(table.columns)) for chunk in chunks)
     parsed = ChunkParser(tuple(in_order), source.name).parse_all(chunks)
