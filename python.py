@@ -39,7 +39,7 @@ from tracehouse.engines.duckdb.read.guard import reading_statement
 from tracehouse.engines.duckdb.read.notes import Note
 from tracehouse.engines.duckdb.read.sandbox import Limits
 from tracehouse.engines.request import Listing, NamedQuery, Request, Statement
-from tracehouse.publish.columns import exact
+from tracehouse.publish.columns import format_exact
 
 if TYPE_CHECKING:
     import altair
@@ -516,7 +516,7 @@ def _word(part: object) -> object:
 
 def _texts(parameters: Mapping[str, Value]) -> dict[str, str]:
     """The values of parameters as the texts that the command line accepts."""
-    return {name: exact(value) for name, value in parameters.items()}
+    return {name: format_exact(value) for name, value in parameters.items()}
 
 
 def _check_have_jobs(connection: duckdb.DuckDBPyConnection, traces: Sequence[str]) -> None:

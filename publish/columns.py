@@ -72,7 +72,7 @@ def may_be_text(kind: str) -> bool:
     return not (is_number(kind) or _NOT_TEXTS.fullmatch(kind))
 
 
-def exact(value: Any) -> str:
+def format_exact(value: Any) -> str:
     """A value as a text, with NULL and booleans as in SQL."""
     if value is None:
         return "NULL"

@@ -121,7 +121,7 @@ def build_server(service: McpService) -> "MCPServer":
         limit: Annotated[int, rows] = default_rows,
     ) -> Json:
         """Run a named query."""
-        texts = {key: columns.exact(value) for key, value in (parameters or {}).items()}
+        texts = {key: columns.format_exact(value) for key, value in (parameters or {}).items()}
         return await service.run(partial(_answer, request=Request(NamedQuery(name, texts), limit)))
 
     @server.tool(annotations=read_only)

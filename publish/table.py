@@ -23,8 +23,8 @@ from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.publish.columns import (
     Columns,
     columns_of,
-    exact,
     explain_limit,
+    format_exact,
     is_number,
     may_be_text,
     rows_of,
@@ -310,7 +310,7 @@ def short_text(value: Any, separator: str = ",", decimals: int | None = None) ->
     if isinstance(value, Decimal):
         return f"{value:{separator}f}"
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        return exact(value)
+        return format_exact(value)
     if isinstance(value, int):
         return f"{value:{separator}}"
     if decimals is not None:

@@ -16,7 +16,14 @@ from tracehouse.core.text import escape_text, quoted
 from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.engines.duckdb.read.catalog import keys_and_measures
 from tracehouse.engines.duckdb.read.notes import Note
-from tracehouse.publish.columns import columns_of, convert_columns, exact, is_number, may_be_text, rows_of
+from tracehouse.publish.columns import (
+    columns_of,
+    convert_columns,
+    format_exact,
+    is_number,
+    may_be_text,
+    rows_of,
+)
 from tracehouse.publish.formats import BINARY, BY_SUFFIX, PICTURES, Format
 from tracehouse.publish.output import is_stream, is_terminal
 
@@ -142,7 +149,7 @@ def markdown(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> Iterab
     yield _markdown_row([name.replace("|", "\\|") for name, _ in columns])
     yield _markdown_row(["---:" if is_number(kind) else "---" for _, kind in columns])
     for row in rows_of(connection, query, columns):
-        yield _markdown_row([exact(value).replace("|", "\\|").replace("\n", " ") for value in row])
+        yield _markdown_row([format_exact(value).replace("|", "\\|").replace("\n", " ") for value in row])
 
 
 def _markdown_row(cells: Sequence[str]) -> str:

@@ -15,7 +15,7 @@ import duckdb
 from tracehouse.core.errors import UserError, check_installed
 from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.engines.duckdb.read.notes import Note
-from tracehouse.publish.columns import columns_of, exact, is_number, rows_of
+from tracehouse.publish.columns import columns_of, format_exact, is_number, rows_of
 
 MOST_ROWS, MOST_COLUMNS, MOST_LETTERS = 1_048_576, 16_384, 32_767
 # A double is exact for all integers up to this one, and keeps all decimals of this many digits.
@@ -89,7 +89,7 @@ def _cell(value: Any, kind: str) -> str | float | bool | dt.date | None:
     if isinstance(value, int):
         return value if abs(value) <= _LARGEST else str(value)
     if isinstance(value, float):
-        return value if math.isfinite(value) else exact(value)
+        return value if math.isfinite(value) else format_exact(value)
     if is_number(kind):
         return float(value) if len(Decimal(value).as_tuple().digits) <= _DIGITS else str(value)
     return _time(value) if _is_time(kind) else str(value)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tracehouse.definitions.query_files import Axis
-from tracehouse.publish.columns import exact
+from tracehouse.publish.columns import format_exact
 from tracehouse.publish.plot.rows import DAY_S, FIRST_DAY_OF_DATES, NAMES, Drawable, has_bands, ordered_names
 from tracehouse.publish.plot.texts import clock_title
 from tracehouse.publish.plot.units import axis_title, split_unit
@@ -323,6 +323,6 @@ def rows_with_names(drawable: Drawable) -> list[Spec]:
     """The rows, with the names of categories instead of their values."""
     texts = {column for column in drawable.chart.columns if drawable.is_category(column)}
     return [
-        {column: exact(value) if column in texts else value for column, value in row.items()}
+        {column: format_exact(value) if column in texts else value for column, value in row.items()}
         for row in drawable.rows
     ]

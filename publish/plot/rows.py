@@ -23,7 +23,7 @@ from tracehouse.definitions.view_files import DefinitionError
 from tracehouse.engines.duckdb.read.answer import read, why_empty
 from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.engines.duckdb.read.catalog import read_rows
-from tracehouse.publish.columns import exact
+from tracehouse.publish.columns import format_exact
 from tracehouse.publish.plot.options import DEFAULT, ChartOptions, choose_chart, is_number
 from tracehouse.publish.plot.units import amount, axis_title, number, span, split_unit
 
@@ -328,7 +328,7 @@ def _check_rows(rows: Sequence[Row], chart: Chart, is_empty: bool) -> None:
 
 def distinct_names(rows: Sequence[Row], column: str) -> list[str]:
     """The distinct values of a column as names, in the order of the answer."""
-    return list(dict.fromkeys(exact(row[column]) for row in rows)) if column else []
+    return list(dict.fromkeys(format_exact(row[column]) for row in rows)) if column else []
 
 
 def ordered_names(drawable: Drawable, column: str) -> list[str]:
@@ -351,7 +351,7 @@ def _ordered_names(drawable: Drawable, column: str) -> list[str]:
     series: dict[tuple, list[str]] = {}
     for row in drawable.rows if column else ():
         series.setdefault(tuple(row[key] for key in by if key and key != column), []).append(
-            exact(row[column])
+            format_exact(row[column])
         )
     sorter: TopologicalSorter[str] = TopologicalSorter(dict.fromkeys(found, ()))
     orders = [list(dict.fromkeys(order)) for order in series.values()]
@@ -483,7 +483,7 @@ def _describe_missing(answer: pa.Table, rows: Sequence[Row], chart: Chart) -> li
             # A series without a name has that of its trace.
             traces = answer["trace"].to_pylist() if "trace" in answer.column_names else names
             missing = {
-                exact(trace if name is None else name): name
+                format_exact(trace if name is None else name): name
                 for name, trace in zip(names, traces, strict=True)
             }
             found += [NAMES.get(shown, shown) for shown, name in missing.items() if name not in drawn]
@@ -501,7 +501,7 @@ def _describe_empty_places(answer: pa.Table, rows: Sequence[Row], chart: Chart) 
     for row in answer.select([x, y, color]).to_pylist():
         is_name = isinstance(row[x], str) and row[x] in drawn_names
         if row[y] is None and is_name and row[color] in drawn_series:
-            empty.setdefault(row[x], []).append(exact(row[color]))
+            empty.setdefault(row[x], []).append(format_exact(row[color]))
     names_by_series: dict[tuple[str, ...], list[str]] = {}
     for name, series in empty.items():
         names_by_series.setdefault(tuple(dict.fromkeys(series)), []).append(name)
@@ -515,7 +515,7 @@ def _describe_late_starts(rows: Sequence[Row], chart: Chart) -> list[str]:
     """A remark on traces whose clock was zero long before their first row."""
     panels: dict[str, list[float]] = {}
     for row in rows:
-        panel = exact(row[chart.facet]) if chart.facet.startswith("trace") else ""
+        panel = format_exact(row[chart.facet]) if chart.facet.startswith("trace") else ""
         panels.setdefault(panel, []).append(row[chart.x.column])
     starts = {panel: min(days) for panel, days in panels.items()}
     late = [

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 from tracehouse.definitions.query_files import Chart
-from tracehouse.publish.columns import exact
+from tracehouse.publish.columns import format_exact
 from tracehouse.publish.plot.axes import TICKS, choose_ticks
 from tracehouse.publish.plot.rows import DAY_S, IN_HEADING, Drawable, Row, distinct_names, ordered_names
 from tracehouse.publish.plot.texts import clock_title, has_rule
@@ -57,7 +57,7 @@ def _draw_panels(found: Drawable, draw: Callable[[Drawable], list[str]]) -> list
         return draw(found)
     lines = []
     for name in names:
-        rows = [row for row in found.rows if exact(row[column]) == name]
+        rows = [row for row in found.rows if format_exact(row[column]) == name]
         heading = f"{axis_title(column)}: {name}"
         # A single line has no legend.
         alone = distinct_names(rows, chart.color) if chart.kind != "heat" else []
@@ -95,7 +95,7 @@ def _draw_plot(found: Drawable, column: str, width: int) -> list[str]:
     if drawn:
         plotext.plot(*zip(*sorted(drawn), strict=True), marker=RULE)
     for name, marker in zip(series, markers, strict=True):
-        rows = [row for row in found.rows if not column or exact(row[column]) == name]
+        rows = [row for row in found.rows if not column or format_exact(row[column]) == name]
         points = sorted(_points(found, rows, categories, chart.y.column))
         drawn += points
         if chart.kind == "step":
@@ -157,7 +157,7 @@ def _points(
     for row in rows:
         x = row[column]
         if categories:
-            x = categories.index(exact(x))
+            x = categories.index(format_exact(x))
         elif column in found.times:
             x = _seconds(x)
         if x is not None and row[height] is not None:
@@ -195,7 +195,7 @@ def _draw_bars(found: Drawable, width: int) -> list[str]:
     chart = found.chart
     height = chart.heights[2] if chart.kind == "box" else chart.heights[0]
     by = [column for column in dict.fromkeys((chart.facet, chart.x.column, chart.color)) if column]
-    labels = [" ".join(exact(row[column]) for column in by) for row in found.rows]
+    labels = [" ".join(format_exact(row[column]) for column in by) for row in found.rows]
     numbers = [number(row[height]) for row in found.rows]
     widest = min(max(map(len, labels)), width // 2)
     free = width - widest - max(map(len, numbers)) - 2
@@ -230,7 +230,8 @@ def _draw_heat_map(found: Drawable) -> list[str]:
     chart = found.chart
     across, down = ordered_names(found, chart.x.column), ordered_names(found, chart.y.column)
     values: dict[tuple[str, str], Any] = {
-        (exact(row[chart.y.column]), exact(row[chart.x.column])): row[chart.color] for row in found.rows
+        (format_exact(row[chart.y.column]), format_exact(row[chart.x.column])): row[chart.color]
+        for row in found.rows
     }
     most = max(values.values())
     margin = max(map(len, down)) + 1

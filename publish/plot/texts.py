@@ -12,7 +12,7 @@ from tracehouse.definitions.released import SEVERAL_TRACES
 from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.engines.duckdb.read.catalog import base_tables, read_rows
 from tracehouse.engines.duckdb.read.notes import WRONG_RESULT, Note
-from tracehouse.publish.columns import exact
+from tracehouse.publish.columns import format_exact
 from tracehouse.publish.plot.rows import FEW, FIRST_DAY_OF_DATES, HIGH, LOW, Drawable, distinct_names
 from tracehouse.publish.plot.units import axis_title, column_name, number, split_unit
 
@@ -173,7 +173,7 @@ def name_single_values(found: Drawable) -> list[str]:
     if chart.kind == "step" and chart.color:
         series = [chart.color, *([chart.facet] if has_panels else [])]
         values = [
-            f"{' of '.join(exact(row[name]) for name in series)} at {number(row[chart.x.column])}"
+            f"{' of '.join(format_exact(row[name]) for name in series)} at {number(row[chart.x.column])}"
             for row in found.single_values
         ]
         lines += [f"A single value: {join_names(values)}."] if values else []

@@ -7,7 +7,7 @@ from typing import Any
 from tracehouse.core.arguments import check_text
 from tracehouse.core.errors import UsageError
 from tracehouse.engines.request import NamedQuery, Request, Statement
-from tracehouse.publish.columns import exact
+from tracehouse.publish.columns import format_exact
 
 _EXAMPLE = '{"name": "itp.gpu_hours", "given": {"min_gpus": "8"}} or {"statement": "select 1"}'
 
@@ -35,7 +35,7 @@ def parse_request(text: str) -> Request:
 def _text(key: str, value: object) -> str:
     if not isinstance(value, str | int | float):
         raise UsageError(f"{key} must be a string, a number or a boolean, not {json.dumps(value)}")
-    return check_text(key, exact(value))
+    return check_text(key, format_exact(value))
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
