@@ -25,7 +25,7 @@ from tracehouse.ingest.declare.trace import all_traces
 from tracehouse.publish.site import folder
 
 REPOSITORY = Path(__file__).parents[1]
-LAYERS = ("core", "ingest", "samples", "views", "sql", "lint", "engines", "publish", "commands")
+LAYERS = ("core", "ingest", "samples", "definitions", "views", "sql", "engines", "publish", "commands")
 LITTER = (".*", "build", "dist", "*.egg-info", "__pycache__", "node_modules", "raw", "warehouse", "demo")
 
 
