@@ -18,7 +18,7 @@ import numpy as np
 from tracehouse.core.errors import Option, UsageError, UserError, check_traces
 from tracehouse.ingest.declare.sample_files import missing_samples
 from tracehouse.ingest.declare.trace import all_traces
-from tracehouse.ingest.dump.synthetic_marker import MARKER_NAME
+from tracehouse.ingest.dump.raw_files import MARKER_NAME
 from tracehouse.samples import from_declaration
 from tracehouse.samples import traces as modules
 from tracehouse.samples.output import Output

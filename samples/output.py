@@ -18,8 +18,7 @@ from isal import igzip
 from tracehouse.ingest.declare.sample_distributions import Names
 from tracehouse.ingest.declare.sample_files import name_of
 from tracehouse.ingest.declare.trace import Column, Table
-from tracehouse.ingest.dump.raw_files import part_name
-from tracehouse.ingest.dump.synthetic_marker import GZIP_NAME, PARQUET_KEY
+from tracehouse.ingest.dump.raw_files import GZIP_MARK, PARQUET_MARK, part_name
 from tracehouse.samples import draw
 
 OnBytes = Callable[[int], None]
@@ -64,7 +63,7 @@ class Output:
             path.parent.mkdir(parents=True, exist_ok=True)
             typed = rows if table.wide else self._typed(table, rows)
             temporary = _unfinished(path)
-            typed.write_parquet(temporary, metadata={PARQUET_KEY: "true"})
+            typed.write_parquet(temporary, metadata={PARQUET_MARK: "true"})
             temporary.replace(path)
             self._on_bytes(path.stat().st_size)
             self.written.append(path)
@@ -176,7 +175,7 @@ def _tar_gz(path: Path, members: Mapping[str, Path]) -> Path:
     with (
         temporary.open("wb") as file,
         # The name in the gzip header marks the file as synthetic.
-        igzip.IGzipFile(GZIP_NAME, "wb", compresslevel=2, fileobj=file, mtime=0) as compressed,
+        igzip.IGzipFile(GZIP_MARK, "wb", compresslevel=2, fileobj=file, mtime=0) as compressed,
         tarfile.open(fileobj=compressed, mode="w|", format=tarfile.GNU_FORMAT, bufsize=COPY_BYTES) as tar,
     ):
         for name, content in members.items():

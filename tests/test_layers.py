@@ -56,6 +56,13 @@ def test_reading_never_imports_writing() -> None:
     assert matching(r"tracehouse\.engines\.duckdb\.write", files("engines/duckdb/read")) == []
 
 
+def test_finding_raw_files_opens_none() -> None:
+    found = matching(
+        r"tracehouse\.ingest\.dump\.(open|archive|readers)\b", [REPOSITORY / "ingest/dump/find.py"]
+    )
+    assert found == []
+
+
 def test_only_engines_use_duckdb() -> None:
     """Ingest may import DuckDB too, to explain its errors."""
     paths = [path for layer in ("core", "samples", "definitions") for path in files(layer)]

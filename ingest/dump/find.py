@@ -19,6 +19,7 @@ from tracehouse.core.errors import RawFileError
 from tracehouse.core.text import escape_name
 from tracehouse.ingest.declare.trace import Table, Trace
 from tracehouse.ingest.dump.raw_files import (
+    MARKER_NAME,
     TREE,
     RawFile,
     form_of,
@@ -29,7 +30,6 @@ from tracehouse.ingest.dump.raw_files import (
     whole_name,
     whole_path,
 )
-from tracehouse.ingest.dump.synthetic_marker import MARKER_NAME
 
 Candidate = tuple[Trace, Table]
 """A table to which a raw file may belong."""

@@ -20,12 +20,19 @@ from tracehouse.ingest.declare.metadata import SkippedFile
 from tracehouse.ingest.declare.trace import Table, Trace
 from tracehouse.ingest.dump.archive import content_of
 from tracehouse.ingest.dump.find import Candidate, Found, partition_in_path, wrong_key
-from tracehouse.ingest.dump.open import Dump, Stamp, combine_checksums, is_settled, open_dump, stamp_of
+from tracehouse.ingest.dump.open import (
+    Dump,
+    Stamp,
+    combine_checksums,
+    is_marked,
+    is_settled,
+    open_dump,
+    stamp_of,
+)
 from tracehouse.ingest.dump.raw_files import TREE, RawFile, form_of, path_below, unpacked_name
 from tracehouse.ingest.dump.readers import csv
 from tracehouse.ingest.dump.readers.formats import reader_of
 from tracehouse.ingest.dump.readers.lines import explain_header
-from tracehouse.ingest.dump.synthetic_marker import is_marked
 from tracehouse.ingest.store.noted_files import Notes
 from tracehouse.ingest.store.records import Key
 

@@ -28,6 +28,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, cast
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 from isal import isal_zlib
 
 from tracehouse.core.errors import FETCH_AGAIN, RawFileError, StoppedError, UserError
@@ -45,6 +47,9 @@ from tracehouse.ingest.dump.archive import (
     tar_members,
 )
 from tracehouse.ingest.dump.raw_files import (
+    GZIP_MARK,
+    MARKER_NAME,
+    PARQUET_MARK,
     TREE,
     RawFile,
     compression_of,
@@ -59,6 +64,8 @@ LFS_FIRST_LINE = b"version https://git-lfs"
 # A later part of a split archive may begin with any byte, also with "<". A web page needs a longer match.
 _WEB_PAGE = re.compile(rb"(?:\xef\xbb\xbf)?\s*<(?:!doctype|!--|html|head|body|\?xml|error)", re.I)
 _MAGIC = {"gz": b"\x1f\x8b", "xz": b"\xfd7zXZ\x00"}
+# The part of a gzip header in front of a name.
+_GZIP_HEADER_BYTES = 10
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 # The second signature begins a zip without files.
 _ZIP_MAGIC = (b"PK\3\4", b"PK\5\6")
@@ -330,6 +337,25 @@ def _contents_of(paths: Sequence[Path]) -> list[str]:
 
 def _escape(path: str | PurePosixPath) -> PurePosixPath:
     return PurePosixPath(escape_name(str(path)))
+
+
+def is_marked(path: Path, below: Path) -> bool:
+    """Return whether the raw file at `path`, in the raw folder `below`, is synthetic."""
+    path, below = path.absolute(), below.absolute()
+    # If the file is outside the raw folder, only its own folder counts.
+    top = below if path.is_relative_to(below) else path.parent
+    folders = [folder for folder in path.parents if folder.is_relative_to(top)]
+    if any((folder / MARKER_NAME).is_file() for folder in folders):
+        return True
+    try:
+        with open_regular(path) as file:
+            if path.suffix == ".parquet":
+                return PARQUET_MARK.encode() in (pq.read_metadata(file).metadata or {})
+            header = file.read(_GZIP_HEADER_BYTES + len(GZIP_MARK) + 1)
+    # Arrow raises UnicodeDecodeError if the name of a column is damaged.
+    except (RawFileError, OSError, pa.ArrowException, UnicodeDecodeError):
+        return False
+    return header.startswith(_MAGIC["gz"]) and header[_GZIP_HEADER_BYTES:] == GZIP_MARK + b"\0"
 
 
 def stamp_of(paths: Sequence[Path]) -> Stamp:

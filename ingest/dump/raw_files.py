@@ -18,6 +18,12 @@ The form `TREE` is a tree of folders, such as an extracted archive.
 
 TREE: Form = "tree"
 
+# The marks of synthetic raw files: a file in one of their folders, a name in a gzip header, a key in the
+# metadata of Parquet.
+MARKER_NAME = "SYNTHETIC.txt"
+GZIP_MARK = b"synthetic: tracehouse sample"
+PARQUET_MARK = "synthetic"
+
 _FORMS = (*(f"{name}{packing}" for name in (*EXTENSIONS, "tar") for packing in ("", ".gz", ".xz")), "zip")
 _EXTENSIONS = tuple(f".{form}" for form in _FORMS)
 # PAI's archives are cut with `split`.

@@ -22,7 +22,7 @@ from tracehouse.core.text import escape_name
 from tracehouse.ingest.declare.metadata import PublishedFile
 from tracehouse.ingest.declare.selection import Selection, parse_selection, selects
 from tracehouse.ingest.declare.trace import Trace, all_traces
-from tracehouse.ingest.dump.synthetic_marker import MARKER_NAME
+from tracehouse.ingest.dump.raw_files import MARKER_NAME
 from tracehouse.ingest.fetch.client import Client, SourceError
 from tracehouse.ingest.fetch.remote_zip import RemoteZip
 from tracehouse.ingest.fetch.transfer import partial_size

@@ -14,7 +14,8 @@ from few_files import quiet
 
 from tracehouse.core.errors import UsageError, UserError
 from tracehouse.ingest.declare.trace import all_traces
-from tracehouse.ingest.dump.synthetic_marker import MARKER_NAME, is_marked
+from tracehouse.ingest.dump.open import is_marked
+from tracehouse.ingest.dump.raw_files import MARKER_NAME
 from tracehouse.samples import dumps
 from tracehouse.samples.dumps import expected_bytes, write_sample
 

@@ -11,7 +11,7 @@ import pytest
 from few_files import ingest, only, refusal, stored, tar_gz, write
 
 from tracehouse.engines.duckdb.write import template
-from tracehouse.ingest.dump import synthetic_marker
+from tracehouse.ingest.dump.raw_files import MARKER_NAME
 from tracehouse.ingest.pipeline import IngestResult
 from tracehouse.ingest.store import records
 from tracehouse.ingest.store.records import Conversion, Source
@@ -168,11 +168,11 @@ def test_checks_published_checksum(real_raw: Path, tmp_path: Path) -> None:
 
 
 def test_marks_synthetic_file_and_ignores_its_checksum(tmp_path: Path) -> None:
-    outcome = ingest(tmp_path, FORMS["archive"] | {synthetic_marker.MARKER_NAME: b"made up"})
+    outcome = ingest(tmp_path, FORMS["archive"] | {MARKER_NAME: b"made up"})
     assert only_source(outcome).synthetic
     assert only_source(outcome).checksum == "differs"
     assert outcome.notes == ()
-    (tmp_path / "raw" / synthetic_marker.MARKER_NAME).unlink()
+    (tmp_path / "raw" / MARKER_NAME).unlink()
     assert not only_source(ingest(tmp_path, {})).synthetic
 
 

@@ -24,8 +24,7 @@ from tracehouse.core.errors import UserError
 from tracehouse.ingest.declare.trace import all_traces
 from tracehouse.ingest.dump.find import find
 from tracehouse.ingest.dump.identify import identify
-from tracehouse.ingest.dump.raw_files import form_of
-from tracehouse.ingest.dump.synthetic_marker import MARKER_NAME
+from tracehouse.ingest.dump.raw_files import MARKER_NAME, form_of
 from tracehouse.ingest.fetch import plan
 from tracehouse.ingest.fetch.client import open_client
 from tracehouse.ingest.fetch.download import Outcome, fetch_files
