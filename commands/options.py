@@ -15,7 +15,7 @@ from tracehouse.commands.console import is_on_terminal, print_notes, say
 from tracehouse.core.errors import UsageError
 from tracehouse.engines.names import LOCAL, Engine
 from tracehouse.engines.request import NamedQuery, Request, Statement
-from tracehouse.publish.formats import PICTURES, Format
+from tracehouse.publish.formats import PICTURES, OutputFormat
 
 if TYPE_CHECKING:
     from tracehouse.engines.duckdb.read.notes import Note
@@ -108,10 +108,10 @@ class AnswerOptions:
     """The options shared by all commands that print an answer."""
 
     form: Annotated[
-        Format | None,
+        OutputFormat | None,
         option(
             "--format",
-            f"Output format: {', '.join(Format)}. Default: table on a terminal, else csv.",
+            f"Output format: {', '.join(OutputFormat)}. Default: table on a terminal, else csv.",
             "FORMAT",
             OUTPUT,
         ),
@@ -133,16 +133,16 @@ class AnswerOptions:
     warehouse: Warehouse = WAREHOUSE
 
     @property
-    def requested_format(self) -> Format | None:
+    def requested_format(self) -> OutputFormat | None:
         """The format that the user requested, if any. Raises UsageError for several formats."""
-        flags = {Format.JSON: self.json, Format.RECORDS: self.records}
+        flags = {OutputFormat.JSON: self.json, OutputFormat.RECORDS: self.records}
         requested = {form for form, is_set in flags.items() if is_set} | ({self.form} if self.form else set())
         if len(requested) > 1:
             raise UsageError("Give only one of --format, --json and --records")
         return next(iter(requested), None)
 
     @property
-    def output_format(self) -> Format:
+    def output_format(self) -> OutputFormat:
         """The requested format, or the output's default. Raises UsageError if the output cannot have it."""
         from tracehouse.publish import writers
 

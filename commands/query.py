@@ -16,7 +16,7 @@ from tracehouse.core.errors import UsageError
 from tracehouse.core.text import escape_text
 from tracehouse.definitions.lists import BRIEF, Kind, parse_kind
 from tracehouse.engines.request import Listing, NamedQuery, Request, Statement
-from tracehouse.publish.formats import Format
+from tracehouse.publish.formats import OutputFormat
 
 
 def _parse_kind(text: str) -> Kind:
@@ -137,7 +137,7 @@ def query(
     for text in (name, *parameters):
         check_text("argument", text)
     # Only tables, which people read, have totals: a program that sums rows would count them twice.
-    with_total = not answer.is_chart and answer.output_format is Format.TABLE
+    with_total = not answer.is_chart and answer.output_format is OutputFormat.TABLE
     answer.write_or_draw(NamedQuery(name, options.key_values(parameters), with_total, answer.is_chart))
 
 

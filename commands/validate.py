@@ -11,7 +11,7 @@ from tracehouse.commands.console import say, wrap_line
 from tracehouse.commands.options import AnswerOptions, TraceNames, expand_options, option
 from tracehouse.core.errors import UserError
 from tracehouse.engines.request import ComputedRows, Request
-from tracehouse.publish.formats import Format
+from tracehouse.publish.formats import OutputFormat
 
 if TYPE_CHECKING:
     from tracehouse.engines.duckdb.read.verify import Result
@@ -45,7 +45,7 @@ def check(
     from tracehouse.publish import output
 
     output.check(options.output)
-    is_short = options.output_format is Format.TABLE and not with_all
+    is_short = options.output_format is OutputFormat.TABLE and not with_all
     with step_line("checking") as step:
         work = partial(checks.run_rules, traces=traces, step=step)
         found = sandbox.run(options.warehouse, options.limits, work, step.files)
@@ -81,7 +81,7 @@ def verify(options: AnswerOptions, traces: TraceNames, with_all: _AllFigures = F
     from tracehouse.publish import output
 
     output.check(options.output)
-    is_table = options.output_format is Format.TABLE
+    is_table = options.output_format is OutputFormat.TABLE
     with step_line("verifying") as step:
         work = partial(verify.figures, traces=traces, step=step)
         results = sandbox.run(options.warehouse, options.limits, work, step.files)

@@ -18,19 +18,19 @@ from tracehouse.engines.names import Engine
 from tracehouse.engines.request import NamedQuery, Request
 from tracehouse.publish import output, writers
 from tracehouse.publish.columns import explain_limit
-from tracehouse.publish.formats import LAID_OUT, Format
+from tracehouse.publish.formats import LAID_OUT, OutputFormat
 
 # The command line imports this module at its start. To start fast, functions import other modules.
 if TYPE_CHECKING:
     from tracehouse.publish.plot.options import ChartOptions
-    from tracehouse.publish.plot.pictures import Described
+    from tracehouse.publish.plot.pictures import ChartContext
 
 
 def write_answer(
     request: Request,
     warehouse: Path,
     limits: Limits,
-    form: Format,
+    form: OutputFormat,
     path: Path | None,
     guard_formulas: bool = False,
     wide: bool = False,
@@ -81,7 +81,7 @@ def _open_files(
 def _write(
     connection: duckdb.DuckDBPyConnection,
     request: Request,
-    form: Format,
+    form: OutputFormat,
     file: Path,
     draft: Path,
     options: writers.Options,
@@ -128,8 +128,8 @@ def draw_answer(
             return sandbox.run(warehouse, limits, draw, [file, draft], scratch)
         # The picture is drawn in this process: the program that draws reserves half a gigabyte.
         describe = partial(_describe_picture, request=request, given=given, options=options)
-        described, notes = sandbox.run(warehouse, limits, describe, [file, draft], scratch)
-        file.write_bytes(pictures.render(pictures.build(described, picture_size), path.suffix))
+        context, notes = sandbox.run(warehouse, limits, describe, [file, draft], scratch)
+        file.write_bytes(pictures.render(pictures.build(context, picture_size), path.suffix))
         return notes
 
 
@@ -153,7 +153,7 @@ def _describe_picture(
     request: Request,
     given: Mapping[str, str],
     options: "ChartOptions",
-) -> "tuple[Described, Sequence[Note]]":
+) -> "tuple[ChartContext, Sequence[Note]]":
     from tracehouse.publish.plot import pictures
 
     with answer.answer(connection, request) as query:

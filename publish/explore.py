@@ -26,7 +26,7 @@ from tracehouse.engines.names import DATABASE
 from tracehouse.engines.request import NamedQuery, Request
 from tracehouse.ingest.store.layout import resolve_warehouse
 from tracehouse.publish import writers
-from tracehouse.publish.formats import Format
+from tracehouse.publish.formats import OutputFormat
 from tracehouse.publish.plot import pictures
 from tracehouse.publish.serving import Queue
 from tracehouse.publish.site import contract, request_json
@@ -47,7 +47,7 @@ MOST_ROWS_SHOWN = 10_000
 _CHUNK_BYTES = 1 << 18
 
 T = TypeVar("T")
-FORMATS = {"csv": Format.CSV, "parquet": Format.PARQUET}
+FORMATS = {"csv": OutputFormat.CSV, "parquet": OutputFormat.PARQUET}
 HEADERS = {
     "Cache-Control": "no-store",
     "Referrer-Policy": "no-referrer",
@@ -288,14 +288,14 @@ def _draw(connection: duckdb.DuckDBPyConnection, requested: Request) -> bytes:
     try:
         if not isinstance(requested.what, NamedQuery):
             raise UsageError("Only named queries have charts here")
-        described = pictures.describe_query(connection, requested.what.name, requested.what.given)
+        context = pictures.describe_query(connection, requested.what.name, requested.what.given)
     except UserError as error:
         return _encode({"no_chart": contract.explain_no_chart(error)})
-    return _encode(pictures.build_for_page(described))
+    return _encode(pictures.build_for_page(context))
 
 
 def _export(
-    connection: duckdb.DuckDBPyConnection, requested: Request, form: Format, file: Path, draft: Path
+    connection: duckdb.DuckDBPyConnection, requested: Request, form: OutputFormat, file: Path, draft: Path
 ) -> None:
     with answer.answer(connection, requested) as query:
         writers.write(connection, query, form, file, draft)

@@ -3,7 +3,7 @@
 from enum import StrEnum
 
 
-class Format(StrEnum):
+class OutputFormat(StrEnum):
     """A format of an answer."""
 
     TABLE = "table"
@@ -18,19 +18,19 @@ class Format(StrEnum):
 
 
 BY_SUFFIX = {
-    ".csv": Format.CSV,
-    ".json": Format.JSON,
-    ".ndjson": Format.NDJSON,
-    ".jsonl": Format.NDJSON,
-    ".md": Format.MARKDOWN,
-    ".parquet": Format.PARQUET,
-    ".arrow": Format.ARROW,
-    ".feather": Format.ARROW,
-    ".xlsx": Format.XLSX,
-    ".txt": Format.TABLE,
+    ".csv": OutputFormat.CSV,
+    ".json": OutputFormat.JSON,
+    ".ndjson": OutputFormat.NDJSON,
+    ".jsonl": OutputFormat.NDJSON,
+    ".md": OutputFormat.MARKDOWN,
+    ".parquet": OutputFormat.PARQUET,
+    ".arrow": OutputFormat.ARROW,
+    ".feather": OutputFormat.ARROW,
+    ".xlsx": OutputFormat.XLSX,
+    ".txt": OutputFormat.TABLE,
 }
-BINARY = {Format.PARQUET, Format.ARROW, Format.XLSX}
+BINARY = {OutputFormat.PARQUET, OutputFormat.ARROW, OutputFormat.XLSX}
 # Formats for people, with colours on a terminal.
-LAID_OUT = {Format.TABLE, Format.RECORDS}
+LAID_OUT = {OutputFormat.TABLE, OutputFormat.RECORDS}
 # The extensions of a chart's file.
 PICTURES = (".png", ".svg", ".pdf")

@@ -24,18 +24,18 @@ from tracehouse.publish.columns import (
     may_be_text,
     rows_of,
 )
-from tracehouse.publish.formats import BINARY, BY_SUFFIX, PICTURES, Format
+from tracehouse.publish.formats import BINARY, BY_SUFFIX, PICTURES, OutputFormat
 from tracehouse.publish.output import is_stream, is_terminal
 
 # The command line imports this module at its start. To start fast, functions import the modules of formats.
 
 _COPY_OPTIONS = {
-    Format.CSV: "format csv, header",
-    Format.JSON: "format json, array true",
-    Format.NDJSON: "format json, array false",
-    Format.PARQUET: "format parquet, compression zstd",
+    OutputFormat.CSV: "format csv, header",
+    OutputFormat.JSON: "format json, array true",
+    OutputFormat.NDJSON: "format json, array false",
+    OutputFormat.PARQUET: "format parquet, compression zstd",
 }
-_JSON = {Format.JSON, Format.NDJSON}
+_JSON = {OutputFormat.JSON, OutputFormat.NDJSON}
 
 # Spreadsheets run a text that starts with one of these characters as a formula. An apostrophe before the
 # text prevents that.
@@ -70,7 +70,7 @@ class Options:
 FILE_OPTIONS = Options()
 
 
-def chosen_format(requested: Format | None, output: Path | None) -> Format:
+def chosen_format(requested: OutputFormat | None, output: Path | None) -> OutputFormat:
     """The requested format, else the format of the file's extension, else a table on a terminal or CSV.
 
     Raises UsageError for an unknown extension, and for a binary format on a terminal.
@@ -83,7 +83,7 @@ def chosen_format(requested: Format | None, output: Path | None) -> Format:
                 f"{output}: unknown extension {escape_text(ending)}. Known: {', '.join(BY_SUFFIX)}; "
                 f"for charts {', '.join(PICTURES)}. For other names, give --format"
             )
-        requested = BY_SUFFIX.get(ending) or (Format.TABLE if to_terminal else Format.CSV)
+        requested = BY_SUFFIX.get(ending) or (OutputFormat.TABLE if to_terminal else OutputFormat.CSV)
     if requested in BINARY and to_terminal:
         raise UsageError(f"A terminal cannot show {requested}. Name a file with --output, or use a pipe")
     return requested
@@ -92,7 +92,7 @@ def chosen_format(requested: Format | None, output: Path | None) -> Format:
 def write(
     connection: duckdb.DuckDBPyConnection,
     query: BoundQuery,
-    form: Format,
+    form: OutputFormat,
     file: Path,
     draft: Path,
     options: Options = FILE_OPTIONS,
@@ -101,23 +101,23 @@ def write(
 
     The connection must be allowed to write to the file and to the draft.
     """
-    if options.guard_formulas and form is not Format.CSV:
+    if options.guard_formulas and form is not OutputFormat.CSV:
         raise UsageError("--guard-formulas applies only to csv")
     if form in _JSON:
         rows = _copy(connection, _with_unique_names(connection, query), form, draft)
         return rows, _replace_not_finite(draft, file)
-    if form in BINARY - {Format.XLSX}:
+    if form in BINARY - {OutputFormat.XLSX}:
         query = convert_columns(query, columns_of(connection, query), _wide_as_decimal)
     if form in _COPY_OPTIONS:
         guarded = _with_apostrophes(connection, query) if options.guard_formulas else query
         return _copy(connection, guarded, form, file), []
-    if form is Format.ARROW:
+    if form is OutputFormat.ARROW:
         return _write_arrow(connection, query, file, options.to_stream), []
-    if form is Format.XLSX:
+    if form is OutputFormat.XLSX:
         from tracehouse.publish import xlsx
 
         return xlsx.write(connection, query, file)
-    if form is Format.MARKDOWN:
+    if form is OutputFormat.MARKDOWN:
         # The first two lines are the header.
         return _write_lines(markdown(connection, query), file) - 2, []
     from tracehouse.publish import table
@@ -129,7 +129,7 @@ def write(
         only=options.brief,
         first=keys_and_measures(connection, query.name) if options.width and query.name else options.brief,
     )
-    rows, lines = table.table(connection, query, style, form is Format.RECORDS)
+    rows, lines = table.table(connection, query, style, form is OutputFormat.RECORDS)
     _write_lines(lines, file)
     return rows, []
 
@@ -156,7 +156,7 @@ def _markdown_row(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _copy(connection: duckdb.DuckDBPyConnection, query: BoundQuery, form: Format, file: Path) -> int:
+def _copy(connection: duckdb.DuckDBPyConnection, query: BoundQuery, form: OutputFormat, file: Path) -> int:
     """Let DuckDB write an answer. Returns the number of rows."""
     options = f"{_COPY_OPTIONS[form]}, use_tmp_file false"
     sql = f"copy (from ({query.sql}\n)) to {quoted(str(file))} ({options})"

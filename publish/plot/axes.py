@@ -8,7 +8,7 @@ from typing import Any
 
 from tracehouse.definitions.query_files import Axis
 from tracehouse.publish.columns import format_exact
-from tracehouse.publish.plot.rows import DAY_S, FIRST_DAY_OF_DATES, NAMES, Drawable, has_bands, ordered_names
+from tracehouse.publish.plot.rows import DAY_S, FIRST_DAY_OF_DATES, NAMES, ChartData, has_bands, ordered_names
 from tracehouse.publish.plot.texts import clock_title
 from tracehouse.publish.plot.units import axis_title, split_unit
 
@@ -91,9 +91,9 @@ GROUP_GAP = 0.35
 MOST_DAYS_WITHOUT_YEAR = 200
 
 
-def build_x_axis(drawable: Drawable, width: float, size: float) -> Spec:
+def build_x_axis(data: ChartData, width: float, size: float) -> Spec:
     """The encoding of the x axis, for a view's width and a font size in points."""
-    return _wrap_title(_build_x_axis(drawable, width, size), width, size)
+    return _wrap_title(_build_x_axis(data, width, size), width, size)
 
 
 def _wrap_title(axis: Spec, length: float, size: float) -> Spec:
@@ -102,27 +102,27 @@ def _wrap_title(axis: Spec, length: float, size: float) -> Spec:
     return axis | {"title": lines if len(lines) > 1 else axis["title"]}
 
 
-def _build_x_axis(drawable: Drawable, width: float, size: float) -> Spec:
-    chart, column = drawable.chart, drawable.chart.x.column
+def _build_x_axis(data: ChartData, width: float, size: float) -> Spec:
+    chart, column = data.chart, data.chart.x.column
     axis: Spec = {"field": column, "type": "quantitative", "title": axis_title(chart.x.name)}
-    if drawable.is_category(column):
-        names = ordered_names(drawable, column)
-        named = _name_labels(drawable, names, width, size)
+    if data.is_category(column):
+        names = ordered_names(data, column)
+        named = _name_labels(data, names, width, size)
         words, unit = split_unit(chart.x.name)
-        if unit == "s" and all(isinstance(row[column], int) and row[column] > 0 for row in drawable.rows):
+        if unit == "s" and all(isinstance(row[column], int) and row[column] > 0 for row in data.rows):
             axis["title"] = words
             named["labelExpr"] = SPAN_OF_NAME
         gaps = {"paddingInner": GROUP_GAP, "paddingOuter": GROUP_GAP / 2}
-        apart: Spec = {"scale": gaps} if drawable.is_grouped and chart.kind == "bar" else {}
+        apart: Spec = {"scale": gaps} if data.is_grouped and chart.kind == "bar" else {}
         return axis | {"type": "ordinal", "sort": names, "axis": named, **apart}
-    if column in drawable.times:
-        return axis | _time_axis(drawable)
-    if column in drawable.on_clock:
-        title = clock_title((row[column] for row in drawable.rows), drawable.clock_unit)
+    if column in data.times:
+        return axis | _time_axis(data)
+    if column in data.on_clock:
+        title = clock_title((row[column] for row in data.rows), data.clock_unit)
         # Times of some traces count from 1970.
         date = f"utcFormat(datum.value * 864e5, '{'%d %b %Y' if width >= WIDTH_OF_DATES else '%d %b'}')"
         labels = f"datum.value >= {FIRST_DAY_OF_DATES} ? {date} : {NUMBER}"
-        if all(float(row[column]).is_integer() for row in drawable.rows):
+        if all(float(row[column]).is_integer() for row in data.rows):
             # Vega has ticks within a day if there are few days, whatever `tickMinStep` is.
             labels = f"datum.value % 1 ? '' : {labels}"
         ticks = SPACED | {"labelExpr": labels, "tickMinStep": 0.5}
@@ -130,25 +130,25 @@ def _build_x_axis(drawable: Drawable, width: float, size: float) -> Spec:
     if column == "hour_of_day":
         ticks = {"values": list(range(0, 25, 3)), "labelExpr": CLOCK, **SPACED}
         return axis | {"scale": {"domain": [0, 23]}, "axis": ticks}
-    return axis | _scale(drawable, chart.x)
+    return axis | _scale(data, chart.x)
 
 
-def build_y_axis(drawable: Drawable, field: str, height: float, size: float) -> Spec:
+def build_y_axis(data: ChartData, field: str, height: float, size: float) -> Spec:
     """The encoding of a field on the y axis, for a view's height and a font size in points.
 
     All y columns of a chart share one scale and title.
     """
-    y = drawable.chart.y
+    y = data.chart.y
     axis: Spec = {"field": field, "title": axis_title(y.name)}
-    if drawable.chart.kind == "heat":
-        names = ordered_names(drawable, field)
+    if data.chart.kind == "heat":
+        names = ordered_names(data, field)
         is_number = has_bands(names)
         labels = {"labelAngle": 0, "labelLimit": 0, "labelExpr": NAME, "labelOverlap": is_number}
         # Numbers increase upwards, names are read downwards.
         return axis | {"type": "ordinal", "sort": names[::-1] if is_number else names, "axis": labels}
-    axis |= {"type": "quantitative", **_scale(drawable, y)}
-    if drawable.chart.least:
-        axis["scale"] = axis.get("scale", {}) | {"domainMin": float(drawable.chart.least)}
+    axis |= {"type": "quantitative", **_scale(data, y)}
+    if data.chart.least:
+        axis["scale"] = axis.get("scale", {}) | {"domainMin": float(data.chart.least)}
     axis = _wrap_title(axis, height, size)
     if "values" not in axis["axis"]:
         count = max(FEWEST_LINEAR_TICKS, int(height / (TICK_DISTANCE * size)))
@@ -157,45 +157,45 @@ def build_y_axis(drawable: Drawable, field: str, height: float, size: float) -> 
     return axis
 
 
-def _time_axis(drawable: Drawable) -> Spec:
+def _time_axis(data: ChartData) -> Spec:
     """The encoding of dates and times. Hours or days without a row stay empty. Times are in UTC."""
-    x = drawable.chart.x
-    days = [dt.date.fromisoformat(row[x.column][:10]) for row in drawable.rows]
+    x = data.chart.x
+    days = [dt.date.fromisoformat(row[x.column][:10]) for row in data.rows]
     is_short = (max(days) - min(days)).days <= MOST_DAYS_WITHOUT_YEAR
     formats = TIMES | (dict.fromkeys(("quarter", "month"), "%d %b") if is_short else {})
     title = axis_title(x.name)
     if x.name == x.column:
-        title = "date" if len(drawable.rows[0][x.column]) == len("2020-01-01") else "time (UTC)"
+        title = "date" if len(data.rows[0][x.column]) == len("2020-01-01") else "time (UTC)"
     axis = {"format": formats, **SPACED}
     if title == "date":
         axis["tickMinStep"] = 1_000 * DAY_S
     return {"title": title, "type": "temporal", "scale": {"type": "utc"}, "axis": axis}
 
 
-def build_series(drawable: Drawable, legend: Spec | None, values: Sequence[Any]) -> Spec:
+def build_series(data: ChartData, legend: Spec | None, values: Sequence[Any]) -> Spec:
     """The encoding of the series as colours, dashes or shapes."""
-    found = drawable.series
-    if drawable.chart.color == "trace":
+    found = data.series
+    if data.chart.color == "trace":
         # All traces are in the domain, so that each has its own colour; the legend names those with rows.
         legend = legend and legend | {"values": found, "description": "Legend of traces"}
         found = [*dict.fromkeys((*TRACE_COLORS, *found))]
         values = [*TRACE_COLORS.values()] if values in (COLORS, BAR_COLORS) else values
-    elif drawable.chart.kind == "pareto" and values is COLORS:
+    elif data.chart.kind == "pareto" and values is COLORS:
         # Points off the Pareto front are pale.
         values = [COLORS[1] if name == "true" else PALE for name in found]
     # An explicit common domain merges the legends of colour, dash and shape.
     return {
-        "field": drawable.chart.color,
+        "field": data.chart.color,
         "type": "nominal",
-        "title": "on the front" if drawable.chart.kind == "pareto" else axis_title(drawable.chart.color),
+        "title": "on the front" if data.chart.kind == "pareto" else axis_title(data.chart.color),
         "scale": {"domain": found, "range": values},
         "legend": legend,
     }
 
 
-def _name_labels(drawable: Drawable, names: Sequence[str], width: float, size: float) -> Spec:
+def _name_labels(data: ChartData, names: Sequence[str], width: float, size: float) -> Spec:
     """The labels of categories on the x axis: horizontal, or slanted or vertical if they do not fit."""
-    if drawable.chart.kind == "heat" and drawable.chart.x.column == "hour_of_day":
+    if data.chart.kind == "heat" and data.chart.x.column == "hour_of_day":
         expression = CLOCK.replace("datum.value", "toNumber(datum.value)")
         return {"values": names[::3], "labelExpr": expression, "labelAngle": 0}
     longest = max(map(len, names)) * size * CHARACTER_WIDTH
@@ -213,18 +213,18 @@ def _name_labels(drawable: Drawable, names: Sequence[str], width: float, size: f
     return {"labelAngle": angle, "labelLimit": limit, "labelOverlap": is_dropped, "labelExpr": NAME}
 
 
-def _scale(drawable: Drawable, axis: Axis) -> Spec:
-    chart = drawable.chart
-    values = _values(drawable, _columns(drawable, axis))
+def _scale(data: ChartData, axis: Axis) -> Spec:
+    chart = data.chart
+    values = _values(data, _columns(data, axis))
     if chart.least and axis is chart.y:
         values.append(float(chart.least))
     numbers = {"labelExpr": NUMBER, **SPACED}
     if axis.is_log:
-        return _log_scale(drawable, axis, values)
+        return _log_scale(data, axis, values)
     if all(float(value).is_integer() for value in values):
         numbers["tickMinStep"] = 1
     is_share = axis.column == "percentile" or axis.column.endswith("_pct")
-    if chart.kind == "lorenz" or (is_share and chart.kind == "step") or drawable.adds_up_to_100:
+    if chart.kind == "lorenz" or (is_share and chart.kind == "step") or data.adds_up_to_100:
         return {"scale": {"domain": [0, 100]}, "axis": numbers}
     if axis is chart.x:
         return {"scale": WITHOUT_ZERO, "axis": numbers}
@@ -235,25 +235,23 @@ def _scale(drawable: Drawable, axis: Axis) -> Spec:
     return {"axis": numbers} | ({"scale": WITHOUT_ZERO | {"zero": True}} if is_padded else {})
 
 
-def _columns(drawable: Drawable, axis: Axis) -> Sequence[str]:
+def _columns(data: ChartData, axis: Axis) -> Sequence[str]:
     """The columns that share an axis."""
-    return drawable.chart.heights if axis is drawable.chart.y else [axis.column]
+    return data.chart.heights if axis is data.chart.y else [axis.column]
 
 
-def _values(drawable: Drawable, columns: Sequence[str]) -> list[float]:
-    return [row[column] for row in drawable.rows for column in columns if row[column] is not None]
+def _values(data: ChartData, columns: Sequence[str]) -> list[float]:
+    return [row[column] for row in data.rows for column in columns if row[column] is not None]
 
 
-def _log_scale(drawable: Drawable, axis: Axis, values: Sequence[float]) -> Spec:
+def _log_scale(data: ChartData, axis: Axis, values: Sequence[float]) -> Spec:
     # Every other label would leave out the powers of ten that are wide apart.
     numbers: Spec = {"labelExpr": NUMBER, **SPACED, "labelOverlap": "greedy"}
     has_zero = min(values) <= 0
     choices = tick_choices(axis, values)
     ticks = choose_ticks(choices, values)
-    ends: Spec = (
-        {"domain": labelled_domain(values)} if drawable.chart.kind == "pareto" else {"padding": PADDING}
-    )
-    if drawable.chart.kind in ("point", "box"):
+    ends: Spec = {"domain": labelled_domain(values)} if data.chart.kind == "pareto" else {"padding": PADDING}
+    if data.chart.kind in ("point", "box"):
         ticks = add_near_ticks(choices, ticks, values)
         ends["domain"] = (
             [min(ticks[0], *values), max(ticks[-1], *values)] if ticks else [min(values), max(values)]
@@ -282,12 +280,12 @@ def tick_choices(axis: Axis, values: Sequence[float]) -> Sequence[Sequence[float
     return BINARY_TICKS if _is_binary(axis) else SPAN_TICKS if _has_spans(axis, values) else TICKS
 
 
-def log_axes(drawable: Drawable) -> Iterator[tuple[Sequence[str], Sequence[Sequence[float]]]]:
+def log_axes(data: ChartData) -> Iterator[tuple[Sequence[str], Sequence[Sequence[float]]]]:
     """The columns of each logarithmic axis, and the ticks from which it has some."""
-    for axis in (drawable.chart.x, drawable.chart.y):
+    for axis in (data.chart.x, data.chart.y):
         if axis.is_log:
-            columns = _columns(drawable, axis)
-            yield columns, tick_choices(axis, _values(drawable, columns))
+            columns = _columns(data, axis)
+            yield columns, tick_choices(axis, _values(data, columns))
 
 
 def choose_ticks(choices: Sequence[Sequence[float]], values: Sequence[float]) -> list[float]:
@@ -319,10 +317,10 @@ def _has_spans(axis: Axis, values: Sequence[float]) -> bool:
     return split_unit(axis.name)[1] == "s" and max(values) >= MOST_SECONDS
 
 
-def rows_with_names(drawable: Drawable) -> list[Spec]:
+def rows_with_names(data: ChartData) -> list[Spec]:
     """The rows, with the names of categories instead of their values."""
-    texts = {column for column in drawable.chart.columns if drawable.is_category(column)}
+    texts = {column for column in data.chart.columns if data.is_category(column)}
     return [
         {column: format_exact(value) if column in texts else value for column, value in row.items()}
-        for row in drawable.rows
+        for row in data.rows
     ]

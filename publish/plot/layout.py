@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from tracehouse.publish.plot.axes import CHARACTER_WIDTH, NAME, ROUNDED, Spec, build_x_axis, rows_with_names
 from tracehouse.publish.plot.marks import FONT, LABEL, LINES, build_layers, choose_marks, label_front
-from tracehouse.publish.plot.rows import IN_HEADING, Drawable, has_bands, ordered_names
+from tracehouse.publish.plot.rows import IN_HEADING, ChartData, has_bands, ordered_names
 from tracehouse.publish.plot.texts import SEPARATOR
 from tracehouse.publish.plot.units import UNITS, axis_title
 
@@ -38,13 +38,13 @@ class Size:
 
 
 def build_spec(
-    drawable: Drawable, subtitle: Sequence[str], footer: Sequence[str], size: Size, view: float
+    data: ChartData, subtitle: Sequence[str], footer: Sequence[str], size: Size, view: float
 ) -> Spec:
     """The picture with a plot area `view` points wide; only drawing shows what width axes and legend add."""
     letters = size.font or (NARROW_FONT if 0 < size.width < NARROW else FONT)
     whole = size.width or view + 90
-    chart = drawable.chart
-    panels = ordered_names(drawable, chart.facet)
+    chart = data.chart
+    panels = ordered_names(data, chart.facet)
     least = (LEAST_WIDTH if len(panels) > MOST_TITLED_PANELS else LEAST_TITLED_WIDTH) * letters
     # By the width that the picture gets, because `view` is adapted to it: a changing number would not settle.
     room = FIRST_VIEW * size.width or view
@@ -54,23 +54,23 @@ def build_spec(
     ratio = RATIO if per_row == 1 else PANEL_RATIO
     height = {"lorenz": 0.75, "heat": 1 / 3}.get(chart.kind, ratio) * width
     if chart.kind == "heat":
-        names = ordered_names(drawable, chart.y.column)
+        names = ordered_names(data, chart.y.column)
         height = PANEL_RATIO * width if panels and has_bands(names) else max(height, letters * len(names))
-    x = build_x_axis(drawable, width, letters - 1)
-    rows = rows_with_names(drawable)
+    x = build_x_axis(data, width, letters - 1)
+    rows = rows_with_names(data)
     if chart.kind == "pareto" and chart.labels:
-        labels = label_front(drawable, width, height, letters / FONT)
+        labels = label_front(data, width, height, letters / FONT)
         rows = [row | {LABEL: label} for row, label in zip(rows, labels, strict=True)]
-    legend = _build_legend(drawable, whole, letters)
+    legend = _build_legend(data, whole, letters)
     plot: Spec = {
-        "layer": build_layers(drawable, x, legend, (width, height), letters),
+        "layer": build_layers(data, x, legend, (width, height), letters),
         "width": width,
         "height": height,
     }
     scales, axes = dict.fromkeys(("color", "shape", "strokeDash"), "shared"), {}
     if len(panels) > 1:
         labelled: Spec = {"labelFontSize": letters, "labelLimit": width + gap - letters, "labelExpr": NAME}
-        if drawable.clock_unit == IN_HEADING:
+        if data.clock_unit == IN_HEADING:
             labelled |= {"labelExpr": "split(datum.label, ', ')", "labelFontSize": letters - 1}
         header = labelled | {"title": None, "labelPadding": 2}
         if len(panels) > MOST_TITLED_PANELS:
@@ -79,19 +79,19 @@ def build_spec(
         facet = {"field": chart.facet, "type": "nominal", "sort": panels, "header": header}
         plot = {"facet": facet, "columns": per_row, "spec": plot, "spacing": gap / 2}
         scales = {
-            "x": "independent" if drawable.has_several_clocks else "shared",
-            "y": "shared" if drawable.shares_y else "independent",
+            "x": "independent" if data.has_several_clocks else "shared",
+            "y": "shared" if data.shares_y else "independent",
         }
         # Each panel has its own x axis, because a shared one would also be below a place without a panel.
         axes = {"axis": {"x": "independent"}}
     plot["resolve"] = {"scale": scales, **axes}
     # Without texts, a title would still take its space.
-    if drawable.title or subtitle:
+    if data.title or subtitle:
         # The legend of panels is also to the right of the title.
         is_right = len(panels) > 1 and legend is not None and legend.get("orient") != "bottom"
-        free = whole - is_right * _legend_width(drawable, letters)
+        free = whole - is_right * _legend_width(data, letters)
         plot["title"] = {
-            "text": _wrap([drawable.title], free, letters + 2, bold=True),
+            "text": _wrap([data.title], free, letters + 2, bold=True),
             "subtitle": _wrap(subtitle, free, letters),
         }
     below = {
@@ -106,7 +106,7 @@ def build_spec(
     return {
         "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
         "data": {"values": rows},
-        **({"transform": choose_marks(drawable)} if chart.kind in LINES else {}),
+        **({"transform": choose_marks(data)} if chart.kind in LINES else {}),
         "vconcat": [plot],
         **(below if any(footer) else {}),
         "config": _build_theme(letters),
@@ -123,19 +123,19 @@ def _join_axis_titles(layers: Sequence[Spec], x: Spec) -> str:
     return title
 
 
-def _build_legend(drawable: Drawable, whole: float, letters: float) -> Spec | None:
+def _build_legend(data: ChartData, whole: float, letters: float) -> Spec | None:
     """The legend, at the right of the plot if it fits there, otherwise below."""
     below: Spec = {"orient": "bottom", "direction": "horizontal", "offset": 0.5 * letters}
-    if drawable.chart.kind == "heat":
+    if data.chart.kind == "heat":
         place = {"orient": "right"} if whole >= NARROW else below
         return {"labelExpr": ROUNDED, "tickCount": 4, "gradientLength": 0.2 * whole, **place}
-    series = drawable.series
-    if len(series) < 2 or drawable.chart.color == drawable.chart.x.column:
+    series = data.series
+    if len(series) < 2 or data.chart.color == data.chart.x.column:
         return None
     symbols = {"symbolLimit": 0, "symbolOpacity": 1, "labelExpr": NAME}
     longest = max(map(len, series))
-    widest = max(longest, len(axis_title(drawable.chart.color)))
-    narrow = WIDTH if len(ordered_names(drawable, drawable.chart.facet)) > 1 else NARROW
+    widest = max(longest, len(axis_title(data.chart.color)))
+    narrow = WIDTH if len(ordered_names(data, data.chart.facet)) > 1 else NARROW
     if whole >= narrow and widest <= LONGEST_AT_RIGHT and len(series) <= MOST_LINES_AT_RIGHT:
         return symbols | {"labelLimit": whole / 3}
     columns = max(1, int(0.95 * whole / (longest * letters * CHARACTER_WIDTH + 3 * letters)))
@@ -143,10 +143,10 @@ def _build_legend(drawable: Drawable, whole: float, letters: float) -> Spec | No
     return symbols | below | {"titleOrient": title, "columns": columns, "labelLimit": whole}
 
 
-def _legend_width(drawable: Drawable, letters: float) -> float:
+def _legend_width(data: ChartData, letters: float) -> float:
     """The width of a legend at the right of the plot."""
-    series = drawable.series if drawable.chart.kind != "heat" else []
-    longest = max(map(len, [*series, axis_title(drawable.chart.color)]))
+    series = data.series if data.chart.kind != "heat" else []
+    longest = max(map(len, [*series, axis_title(data.chart.color)]))
     return (longest * CHARACTER_WIDTH + 4) * letters
 
 

@@ -16,7 +16,7 @@ from tracehouse.publish.plot.axes import (
     build_y_axis,
     labelled_domain,
 )
-from tracehouse.publish.plot.rows import FEW, Drawable, Row, distinct_names
+from tracehouse.publish.plot.rows import FEW, ChartData, Row, distinct_names
 from tracehouse.publish.plot.units import axis_title, number
 
 LINES = ("line", "step", "lorenz")
@@ -36,27 +36,27 @@ FONT = 11.0
 
 
 def build_layers(
-    drawable: Drawable, x: Spec, legend: Spec | None, size: tuple[float, float], letters: float
+    data: ChartData, x: Spec, legend: Spec | None, size: tuple[float, float], letters: float
 ) -> list[Spec]:
     """The layers of a chart for an x axis, the width and height of the view, and a font size in points."""
-    chart, scale = drawable.chart, letters / FONT
+    chart, scale = data.chart, letters / FONT
 
     def y(field: str) -> Spec:
-        return {"x": x, "y": build_y_axis(drawable, field, size[1], letters)}
+        return {"x": x, "y": build_y_axis(data, field, size[1], letters)}
 
     def between(low: str, high: str) -> Spec:
         return y(low) | {"y2": {"field": high}}
 
     colors = BAR_COLORS if chart.kind in ("bar", "stack") else COLORS
-    color = {"color": build_series(drawable, legend, colors) if chart.color else {"value": colors[0]}}
-    shape = {"shape": build_series(drawable, legend, SHAPES)} if chart.color else {}
+    color = {"color": build_series(data, legend, colors) if chart.color else {"value": colors[0]}}
+    shape = {"shape": build_series(data, legend, SHAPES)} if chart.color else {}
     height = y(chart.heights[0])
     layers: list[Spec]
     offset: Spec = {}
-    if drawable.is_grouped:
-        offset = {"xOffset": {"field": chart.color, "type": "nominal", "sort": drawable.series}}
+    if data.is_grouped:
+        offset = {"xOffset": {"field": chart.color, "type": "nominal", "sort": data.series}}
     if chart.kind in LINES:
-        layers = _build_lines(drawable, height, color, shape, scale)
+        layers = _build_lines(data, height, color, shape, scale)
         if chart.band:
             shaded = {"interpolate": layers[0]["mark"]["interpolate"], "opacity": 0.2, "clip": True}
             layers.insert(0, _layer("area", between(*chart.band) | color, **shaded))
@@ -103,7 +103,7 @@ def build_layers(
             named = height | {"text": {"field": LABEL, "type": "nominal"}}
             layers.append(_layer("text", named, is_on_front, **text))
     else:
-        positions = len(distinct_names(drawable.rows, chart.x.column))
+        positions = len(distinct_names(data.rows, chart.x.column))
         narrow: Spec = {} if offset or positions > FEW_BARS else {"width": {"band": 0.5}}
         # White edges separate the parts of a bar, even in print without colours.
         layers = [_layer("bar", height | color | offset, stroke="white", strokeWidth=0.5, **narrow)]
@@ -112,17 +112,17 @@ def build_layers(
             for tone, thickness in (("white", 3), ("black", 1)):
                 interval: Spec = {"color": tone, "strokeWidth": thickness * scale}
                 layers.append(_layer("rule", between(*chart.band) | offset, **interval))
-        elif not chart.rule and _has_space_for_values(drawable, size[0], LABEL_SIZE * scale):
-            values = _build_values(drawable, height | offset, LABEL_SIZE * scale, size[1])
-            if drawable.exceeds_100_pct:
+        elif not chart.rule and _has_space_for_values(data, size[0], LABEL_SIZE * scale):
+            values = _build_values(data, height | offset, LABEL_SIZE * scale, size[1])
+            if data.exceeds_100_pct:
                 # A white edge separates the values from the line at 100 %.
                 halo: Spec = {"stroke": "white", "strokeWidth": 4 * scale, "strokeJoin": "round"}
                 layers.append(values | {"mark": values["mark"] | halo})
             layers.append(values)
-        if drawable.exceeds_100_pct:
+        if data.exceeds_100_pct:
             full = {"data": {"values": [{chart.y.column: 100}]}}
             layers.insert(0, _layer("rule", {"y": height["y"]}, color=GREY, strokeWidth=scale) | full)
-    if chart.rule and drawable.is_category(chart.x.column):
+    if chart.rule and data.is_category(chart.x.column):
         # A white edge separates the mark from a dark bar.
         for tone, thickness in (("white", 4), ("black", 2)):
             thick: Spec = {"color": tone, "thickness": thickness * scale, "width": {"band": 0.9}}
@@ -134,16 +134,14 @@ def build_layers(
     return layers
 
 
-def _has_space_for_values(drawable: Drawable, width: float, letters: float) -> bool:
+def _has_space_for_values(data: ChartData, width: float, letters: float) -> bool:
     """Whether the values of all bars, or the sums of stacks that are not 100 %, fit above them."""
-    chart = drawable.chart
-    is_share = drawable.adds_up_to_100 and not chart.count
-    bars = len(distinct_names(drawable.rows, chart.x.column)) * (
-        len(drawable.series) if drawable.is_grouped else 1
-    )
-    longest = max(len(number(row[_value_column(chart)] or 0)) for row in drawable.rows)
-    longest += 2 * drawable.has_percentages
-    free = width * (1 - GROUP_GAP) if drawable.is_grouped else width
+    chart = data.chart
+    is_share = data.adds_up_to_100 and not chart.count
+    bars = len(distinct_names(data.rows, chart.x.column)) * (len(data.series) if data.is_grouped else 1)
+    longest = max(len(number(row[_value_column(chart)] or 0)) for row in data.rows)
+    longest += 2 * data.has_percentages
+    free = width * (1 - GROUP_GAP) if data.is_grouped else width
     return not chart.facet and not is_share and free / bars >= (longest + 1) * letters * CHARACTER_WIDTH
 
 
@@ -152,21 +150,21 @@ def _value_column(chart: Chart) -> str:
     return (chart.kind == "stack" and chart.count) or chart.y.column
 
 
-def _build_values(drawable: Drawable, encoding: Spec, letters: float, height: float) -> Spec:
+def _build_values(data: ChartData, encoding: Spec, letters: float, height: float) -> Spec:
     """The values of bars, or the sums of stacks, so that short bars are seen."""
-    chart = drawable.chart
+    chart = data.chart
     y, column = chart.y.column, _value_column(chart)
     place, value = f"datum['{y}']", f"datum['{column}']"
     form = f"abs({value}) >= 1000 ? format({value}, ',.0f') : format({value}, '.3~r')"
-    if drawable.has_percentages and column == y:
+    if data.has_percentages and column == y:
         form = f"({value} > 0 && {value} < {LEAST_PCT} ? '< {LEAST_PCT}' : {form}) + ' %'"
     summed = [{"op": "sum", "field": one, "as": one} for one in dict.fromkeys((y, column))]
     sums = [{"aggregate": summed, "groupby": [chart.x.column]}]
     texts = encoding | {"text": {"field": VALUE, "type": "nominal"}}
     is_below = f"{place} < 0"
-    if drawable.exceeds_100_pct:
+    if data.exceeds_100_pct:
         # Where the line at 100 % would cross a value, it is inside the bar.
-        line = LINE * letters / height * max(row[y] for row in drawable.rows)
+        line = LINE * letters / height * max(row[y] for row in data.rows)
         is_below += f" || {place} > {100 - 1.5 * line} && {place} < 100"
     return {
         "mark": {
@@ -186,14 +184,14 @@ def _layer(kind: str, encoding: Spec, condition: str = "", **mark: Any) -> Spec:
     return {"mark": {"type": kind, **mark}, "encoding": encoding, **filtered}
 
 
-def _build_lines(drawable: Drawable, height: Spec, color: Spec, shape: Spec, scale: float) -> list[Spec]:
+def _build_lines(data: ChartData, height: Spec, color: Spec, shape: Spec, scale: float) -> list[Spec]:
     """Lines with a mark at some of their values."""
-    chart = drawable.chart
+    chart = data.chart
     dash = {}
     # A single line is solid.
-    if len(drawable.series) > 1:
+    if len(data.series) > 1:
         # The legend of the colours, with which it merges.
-        dash = {"strokeDash": build_series(drawable, color["color"]["legend"], DASHES)}
+        dash = {"strokeDash": build_series(data, color["color"]["legend"], DASHES)}
     joined: Spec = {"interpolate": "step-after" if chart.kind == "step" else "linear", "clip": True}
     layers = [
         _layer("line", height | color | dash, strokeWidth=1.6 * scale, **joined),
@@ -208,12 +206,12 @@ def _build_lines(drawable: Drawable, height: Spec, color: Spec, shape: Spec, sca
         ),
     ]
     # Vega warns about a layer without rows.
-    if chart.kind == "step" and chart.color and drawable.single_values:
+    if chart.kind == "step" and chart.color and data.single_values:
         # The curve of a single value is a vertical line from 0.
         single = height | color | dash | {"y2": {"datum": 0}}
         layers.insert(1, _layer("rule", single, "datum._count === 1", strokeWidth=1.6 * scale))
     if chart.count:
-        most = max(row[chart.count] or 0 for row in drawable.rows)
+        most = max(row[chart.count] or 0 for row in data.rows)
         hollow = {"test": f"datum['{chart.count}'] < {FEW * most}", "value": "white"}
         layers[-1]["encoding"] |= {"fill": color["color"] | {"condition": hollow}, "stroke": color["color"]}
     if chart.kind == "lorenz":
@@ -222,12 +220,12 @@ def _build_lines(drawable: Drawable, height: Spec, color: Spec, shape: Spec, sca
     return layers
 
 
-def choose_marks(drawable: Drawable) -> list[Spec]:
+def choose_marks(data: ChartData) -> list[Spec]:
     """The transforms that choose evenly spaced rows of each line for marks; a single long line has none."""
-    chart = drawable.chart
+    chart = data.chart
     by = [column for column in (chart.color, chart.facet) if column]
-    alone = len(drawable.series) < 2
-    panels = distinct_names(drawable.rows, chart.facet)
+    alone = len(data.series) < 2
+    panels = distinct_names(data.rows, chart.facet)
     most = MOST_MARKED_IN_PANEL if len(panels) > 1 else MOST_MARKED_ALONE
     every = f"(datum._count <= {most if alone else MOST_MARKED} ? 1 : floor(datum._count / {MARKS}))"
     # The marks of each line are shifted, so that they do not hide marks of other lines.
@@ -247,15 +245,15 @@ def choose_marks(drawable: Drawable) -> list[Spec]:
     ]
 
 
-def label_front(drawable: Drawable, width: float, height: float, scale: float) -> list[str]:
+def label_front(data: ChartData, width: float, height: float, scale: float) -> list[str]:
     """The labels of the rows of a Pareto front, empty where one would overlap: both ends, and between them.
 
     Labels are slanted, so their distance is measured at a right angle to the text.
     """
-    chart, gap = drawable.chart, LINE * LABEL_SIZE * scale
+    chart, gap = data.chart, LINE * LABEL_SIZE * scale
 
     def position(axis: Axis, value: float) -> float:
-        values = [row[axis.column] for row in drawable.rows]
+        values = [row[axis.column] for row in data.rows]
         low, high = labelled_domain(values) if axis.is_log else (min(values), max(values))
         if axis.is_log:
             low, high, value = math.log(low), math.log(high), math.log(value)
@@ -265,11 +263,11 @@ def label_front(drawable: Drawable, width: float, height: float, scale: float) -
         down = 1 - position(chart.y, row[chart.y.column])
         return (width * position(chart.x, row[chart.x.column]) + height * down) / math.sqrt(2)
 
-    front = sorted((row for row in drawable.rows if row[chart.color]), key=across)
+    front = sorted((row for row in data.rows if row[chart.color]), key=across)
     chosen: list[Row] = []
     for row in front:
         is_clear = not chosen or across(row) - across(chosen[-1]) >= gap
         if is_clear and (row in (front[0], front[-1]) or across(front[-1]) - across(row) >= gap):
             chosen.append(row)
     texts = {id(row): " / ".join(f"{row[column]:g}" for column in chart.labels) for row in chosen}
-    return [texts.get(id(row), "") for row in drawable.rows]
+    return [texts.get(id(row), "") for row in data.rows]

@@ -23,7 +23,7 @@ from tracehouse.publish.plot.axes import FEWEST_TICKS, NEAR, Spec, log_axes
 from tracehouse.publish.plot.layout import FIRST_VIEW, NARROW, WIDTH, Size, build_spec
 from tracehouse.publish.plot.marks import LABEL
 from tracehouse.publish.plot.options import DEFAULT, ChartOptions, choose_chart
-from tracehouse.publish.plot.rows import BAND, Drawable, explain_few_rows, select_drawable, select_rows
+from tracehouse.publish.plot.rows import BAND, ChartData, explain_few_rows, select_chart_data, select_rows
 from tracehouse.publish.plot.units import axis_title
 
 if TYPE_CHECKING:
@@ -44,10 +44,10 @@ WIDTH_TOLERANCE, MOST_ATTEMPTS = 1, 4
 
 
 @dataclass(frozen=True)
-class Described:
+class ChartContext:
     """What a picture shows: the rows of an answer, the lines above it, and source and caveats below."""
 
-    rows: Drawable
+    rows: ChartData
     subtitle: Sequence[str]
     source: str
     caveats: Sequence[str]
@@ -79,7 +79,7 @@ def describe_query(
     name: str,
     given: Mapping[str, str],
     options: ChartOptions = DEFAULT,
-) -> Described:
+) -> ChartContext:
     """Run a named query and describe its picture. Raises the same errors as `build_query_picture`."""
     return describe(connection, binding.bind_query(connection, name, given, for_chart=True), given, options)
 
@@ -99,7 +99,7 @@ def describe(
     query: BoundQuery,
     given: Mapping[str, str],
     options: ChartOptions = DEFAULT,
-) -> Described:
+) -> ChartContext:
     """Run a query and describe its picture. Raises UserError if there is nothing to draw."""
     return describe_rows(connection, *_select(connection, query, given, options), options)
 
@@ -109,10 +109,10 @@ def _select(
     query: BoundQuery,
     given: Mapping[str, str],
     options: ChartOptions = DEFAULT,
-) -> tuple[Drawable, Sequence[Note], str]:
+) -> tuple[ChartData, Sequence[Note], str]:
     """The rows of a query to draw, the notes on them, and the parameters that affect them."""
     found, about, parameters = _add_facts(
-        connection, select_drawable(connection, query, options), query, given, options
+        connection, select_chart_data(connection, query, options), query, given, options
     )
     if found.name:
         found = replace(found, chart=texts.fill_parameters(connection, found.name, given, found.chart))
@@ -121,11 +121,11 @@ def _select(
 
 def _add_facts(
     connection: duckdb.DuckDBPyConnection,
-    found: Drawable,
+    found: ChartData,
     query: BoundQuery,
     given: Mapping[str, str],
     options: ChartOptions,
-) -> tuple[Drawable, list[Note], str]:
+) -> tuple[ChartData, list[Note], str]:
     """Rows with their traces and title, the notes on these traces, and the parameters that affect them."""
     drawn = found.traces
     found = replace(found, traces=texts.traces_behind(connection, query, drawn), reads=query.reads)
@@ -146,30 +146,30 @@ def _add_facts(
     return replace(found, title=title), about, parameters
 
 
-def select_answer(answer: "pa.Table", options: ChartOptions, name: str) -> Drawable:
+def select_answer(answer: "pa.Table", options: ChartOptions, name: str) -> ChartData:
     """Select the rows of an answer that options choose. Raises the same errors as `build_picture`."""
     return select_rows(answer, choose_chart(None, answer, options), name)
 
 
 def describe_answer(
     connection: duckdb.DuckDBPyConnection,
-    found: Drawable,
+    found: ChartData,
     query: BoundQuery,
     given: Mapping[str, str],
     options: ChartOptions,
-) -> Described:
+) -> ChartContext:
     """Describe the picture of rows that `select_answer` selected, as `describe` does."""
     return describe_rows(connection, *_add_facts(connection, found, query, given, options), options)
 
 
 def describe_rows(
     connection: duckdb.DuckDBPyConnection,
-    found: Drawable,
+    found: ChartData,
     about: Sequence[Note],
     parameters: str,
     options: ChartOptions = DEFAULT,
-    explain: Callable[[Drawable], list[str]] = texts.explain_marks,
-) -> Described:
+    explain: Callable[[ChartData], list[str]] = texts.explain_marks,
+) -> ChartContext:
     """Describe the picture of the rows of an answer. Without a title, the remarks are in the footer."""
     explained = [*explain(found), *texts.name_single_values(found)]
     found = replace(found, title=options.title or found.title)
@@ -180,28 +180,28 @@ def describe_rows(
         found, explained, parameters = replace(found, title="", chart=chart, remarks=()), [], ""
     subtitle = texts.write_subtitle(found, about, parameters, explained)
     if not options.has_footer:
-        return Described(found, subtitle, "", [])
+        return ChartContext(found, subtitle, "", [])
     source = " ".join(filter(None, [*below, texts.footer(connection, found)]))
     not_counted = " ".join(f"{note.label}: {note.text}." for note in about if note.name == NOT_COUNTED)
-    return Described(found, subtitle, source, texts.list_caveats(about, found.chart), not_counted)
+    return ChartContext(found, subtitle, source, texts.list_caveats(about, found.chart), not_counted)
 
 
-def build(described: Described, size: Size) -> Spec:
+def build(context: ChartContext, size: Size) -> Spec:
     """Build a picture in the requested width."""
     view = FIRST_VIEW * size.width or WIDTH
     for _ in range(MOST_ATTEMPTS if size.width else 0):
-        svg = _render(json.dumps(_build_spec(described, size, view)))
+        svg = _render(json.dumps(_build_spec(context, size, view)))
         missing = size.width - float(svg.partition(' width="')[2].partition('"')[0])
         if abs(missing) < WIDTH_TOLERANCE:
             break
         view = max(0.2 * size.width, view + missing)
-    return _build_spec(described, size, view)
+    return _build_spec(context, size, view)
 
 
-def _build_spec(described: Described, size: Size, view: float) -> Spec:
-    caveats = texts.shorten_caveats(described.caveats, described.rows.name, 0 < size.width < NARROW)
-    below = [described.source, *filter(None, [described.not_counted]), *caveats]
-    return build_spec(described.rows, described.subtitle, below, size, view)
+def _build_spec(context: ChartContext, size: Size, view: float) -> Spec:
+    caveats = texts.shorten_caveats(context.caveats, context.rows.name, 0 < size.width < NARROW)
+    below = [context.source, *filter(None, [context.not_counted]), *caveats]
+    return build_spec(context.rows, context.subtitle, below, size, view)
 
 
 def render(picture: Spec, suffix: str) -> bytes:
@@ -255,15 +255,15 @@ def render_text(
     check_installed("pictures need", "plot", "plotext")
     found, about, parameters = _select(connection, query, given, options)
     # The notes are printed below it.
-    described = describe_rows(connection, found, about, parameters, options, terminal.explain_marks)
-    return terminal.draw_text(described.rows, described.subtitle, described.source, columns)
+    context = describe_rows(connection, found, about, parameters, options, terminal.explain_marks)
+    return terminal.draw_text(context.rows, context.subtitle, context.source, columns)
 
 
-def build_for_page(described: Described) -> dict[str, Spec]:
+def build_for_page(context: ChartContext) -> dict[str, Spec]:
     """`spec`, the picture for a page, and `narrow`, the one for a phone, without rows: they are the same."""
-    narrow = _build_spec(described, PHONE, FIRST_VIEW * PHONE.width)
+    narrow = _build_spec(context, PHONE, FIRST_VIEW * PHONE.width)
     del narrow["data"]
-    return {"spec": build(described, ANY_SIZE), "narrow": narrow}
+    return {"spec": build(context, ANY_SIZE), "narrow": narrow}
 
 
 def build_template(connection: duckdb.DuckDBPyConnection, name: str) -> dict[str, Any]:
@@ -280,13 +280,15 @@ def build_template(connection: duckdb.DuckDBPyConnection, name: str) -> dict[str
     Raises UserError if the answer with default parameters cannot be drawn.
     """
     query = binding.bind_query(connection, name, {}, for_chart=True)
-    found, about, parameters = _add_facts(connection, select_drawable(connection, query), query, {}, DEFAULT)
+    found, about, parameters = _add_facts(
+        connection, select_chart_data(connection, query), query, {}, DEFAULT
+    )
     # A page fills in the names of axes, also for the default answer, and the note only for other answers.
     note = texts.fill_parameters(connection, name, {}, found.chart).note
     default = replace(found, chart=replace(found.chart, note=note))
     # The page says next to the chart whom the answer does not count.
-    described = replace(describe_rows(connection, default, about, parameters), not_counted="")
-    built = build_for_page(described)
+    context = replace(describe_rows(connection, default, about, parameters), not_counted="")
+    built = build_for_page(context)
     labels = [row[LABEL] for row in built["spec"]["data"]["values"] if row.get(LABEL)]
     return {
         **built,
@@ -304,7 +306,7 @@ def build_template(connection: duckdb.DuckDBPyConnection, name: str) -> dict[str
     }
 
 
-def _select_named_rows(found: Drawable, labels: list[str]) -> str:
+def _select_named_rows(found: ChartData, labels: list[str]) -> str:
     """The SQL of the rows with names of categories, and with the labels of the default answer."""
     names = [identifier(column) for column in found.rows[0] if found.is_category(column)]
     named = ", ".join(f"coalesce(cast({name} as varchar), 'NULL') as {name}" for name in names)

@@ -89,7 +89,7 @@ class NoChartError(UserError):
 
 
 @dataclass(frozen=True)
-class Drawable:
+class ChartData:
     """The rows of a chart.
 
     `times` are columns of dates or times; `on_clock` are columns of times on a trace's own clock, in the unit
@@ -201,9 +201,9 @@ class Drawable:
         return any(isinstance(row[column], str | bool | None) for row in self.rows)
 
 
-def select_drawable(
+def select_chart_data(
     connection: duckdb.DuckDBPyConnection, query: BoundQuery, options: ChartOptions = DEFAULT
-) -> Drawable:
+) -> ChartData:
     """Run a query and select the rows to draw.
 
     Raises UserError if there is nothing to draw, or only a single number, and UsageError if an option is not
@@ -226,8 +226,8 @@ def select_drawable(
     return select_rows(answer, chart, query.name)
 
 
-def select_rows(answer: pa.Table, chart: Chart, name: str) -> Drawable:
-    """Select the rows of an answer to draw. Raises the same errors as `select_drawable`."""
+def select_rows(answer: pa.Table, chart: Chart, name: str) -> ChartData:
+    """Select the rows of an answer to draw. Raises the same errors as `select_chart_data`."""
     _check(chart, answer.schema, name)
     kinds = {column: answer.schema.field(column).type for column in chart.columns}
     times = frozenset(column for column, kind in kinds.items() if types.is_temporal(kind))
@@ -278,7 +278,7 @@ def select_rows(answer: pa.Table, chart: Chart, name: str) -> Drawable:
         remarks += _describe_late_starts(rows, chart)
     found = answer["trace"].to_pylist() if "trace" in answer.column_names else []
     traces = list(dict.fromkeys(trace for trace in found if trace))
-    return Drawable(name, chart.title, chart, rows, times, on_clock, unit, remarks, traces, sql, daily)
+    return ChartData(name, chart.title, chart, rows, times, on_clock, unit, remarks, traces, sql, daily)
 
 
 def _join_names(name: str, unit: str) -> str:
@@ -331,25 +331,25 @@ def distinct_names(rows: Sequence[Row], column: str) -> list[str]:
     return list(dict.fromkeys(format_exact(row[column]) for row in rows)) if column else []
 
 
-def ordered_names(drawable: Drawable, column: str) -> list[str]:
+def ordered_names(data: ChartData, column: str) -> list[str]:
     """The distinct values of a column as names, in the order in which the query returns them.
 
     If a series lacks some names, the order is merged from all series. Numbers and bands of numbers, such as
     `2 to 7`, are in numerical order. A value that is not stated is the last.
     """
-    return sorted(_ordered_names(drawable, column), key=lambda name: name == "NULL")
+    return sorted(_ordered_names(data, column), key=lambda name: name == "NULL")
 
 
-def _ordered_names(drawable: Drawable, column: str) -> list[str]:
-    is_heat = drawable.chart.kind == "heat"
-    found = distinct_names(drawable.rows, column)
+def _ordered_names(data: ChartData, column: str) -> list[str]:
+    is_heat = data.chart.kind == "heat"
+    found = distinct_names(data.rows, column)
     if has_bands(found):
         bands = {name: re.match(BAND, name) for name in found if name not in ("NULL", NO_GPU)}
         return sorted(found, key=lambda name: (name != NO_GPU, _start_of_band(bands.get(name))))
     # The colour of a heat map is a number, not a series.
-    by = [drawable.chart.facet] if is_heat else [drawable.chart.facet, drawable.chart.color]
+    by = [data.chart.facet] if is_heat else [data.chart.facet, data.chart.color]
     series: dict[tuple, list[str]] = {}
-    for row in drawable.rows if column else ():
+    for row in data.rows if column else ():
         series.setdefault(tuple(row[key] for key in by if key and key != column), []).append(
             format_exact(row[column])
         )

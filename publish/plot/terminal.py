@@ -12,7 +12,7 @@ from typing import Any
 from tracehouse.definitions.query_files import Chart
 from tracehouse.publish.columns import format_exact
 from tracehouse.publish.plot.axes import TICKS, choose_ticks
-from tracehouse.publish.plot.rows import DAY_S, IN_HEADING, Drawable, Row, distinct_names, ordered_names
+from tracehouse.publish.plot.rows import DAY_S, IN_HEADING, ChartData, Row, distinct_names, ordered_names
 from tracehouse.publish.plot.texts import clock_title, has_rule
 from tracehouse.publish.plot.units import axis_title, number
 
@@ -28,7 +28,7 @@ MOST_TICKS = 6
 MOST_IN_PLOT = 8
 
 
-def draw_text(found: Drawable, subtitle: Sequence[str], footer: str, width: int) -> str:
+def draw_text(found: ChartData, subtitle: Sequence[str], footer: str, width: int) -> str:
     """The picture as text, with lines no longer than `width` characters."""
     chart = found.chart
     if chart.kind == "heat":
@@ -42,14 +42,14 @@ def draw_text(found: Drawable, subtitle: Sequence[str], footer: str, width: int)
     return "\n".join([*above, "", *plot, "", *textwrap.wrap(footer, width)]).strip("\n") + "\n"
 
 
-def explain_marks(found: Drawable) -> list[str]:
+def explain_marks(found: ChartData) -> list[str]:
     """Explain marks of a drawing in characters that have no legend."""
     mark = f"Mark {BAR_RULE}" if found.chart.kind in BARS else "Dashes"
     rule = f"{mark}: {axis_title(found.chart.rule)}." if has_rule(found) else ""
     return [line for line in (found.daily, rule) if line]
 
 
-def _draw_panels(found: Drawable, draw: Callable[[Drawable], list[str]]) -> list[str]:
+def _draw_panels(found: ChartData, draw: Callable[[ChartData], list[str]]) -> list[str]:
     """A drawing for each value of the facet, one below the other, each after a line with the value."""
     chart, column = found.chart, found.chart.facet
     names = ordered_names(found, column)
@@ -68,7 +68,7 @@ def _draw_panels(found: Drawable, draw: Callable[[Drawable], list[str]]) -> list
     return lines[1:]
 
 
-def _draw_curves(found: Drawable, width: int) -> list[str]:
+def _draw_curves(found: ChartData, width: int) -> list[str]:
     """A plot whose lines are the values of color or of the facet; with both, a plot for each facet.
 
     Each facet has its own reference value, and may have its own unit of time.
@@ -80,7 +80,7 @@ def _draw_curves(found: Drawable, width: int) -> list[str]:
     return _draw_plot(found, chart.facet or color, width)
 
 
-def _draw_plot(found: Drawable, column: str, width: int) -> list[str]:
+def _draw_plot(found: ChartData, column: str, width: int) -> list[str]:
     """A plot with a line or marker for each value of a column, if there is one."""
     import plotext
 
@@ -149,7 +149,7 @@ def _draw_plot(found: Drawable, column: str, width: int) -> list[str]:
 
 
 def _points(
-    found: Drawable, rows: Sequence[Row], categories: Sequence[str], height: str
+    found: ChartData, rows: Sequence[Row], categories: Sequence[str], height: str
 ) -> Iterator[tuple[float, float]]:
     """The positions of the rows that have a value in the column `height`."""
     column = found.chart.x.column
@@ -190,7 +190,7 @@ def _seconds(text: str) -> float:
     return (time if time.tzinfo else time.replace(tzinfo=dt.UTC)).timestamp()
 
 
-def _draw_bars(found: Drawable, width: int) -> list[str]:
+def _draw_bars(found: ChartData, width: int) -> list[str]:
     """A bar per row between its name and its value; a box is drawn as its median."""
     chart = found.chart
     height = chart.heights[2] if chart.kind == "box" else chart.heights[0]
@@ -225,7 +225,7 @@ def _height_name(chart: Chart) -> str:
     return f"median_{chart.y.name}" if chart.kind == "box" else chart.y.name
 
 
-def _draw_heat_map(found: Drawable) -> list[str]:
+def _draw_heat_map(found: ChartData) -> list[str]:
     """A line of cells per y value. The darkest cell has the highest value."""
     chart = found.chart
     across, down = ordered_names(found, chart.x.column), ordered_names(found, chart.y.column)

@@ -13,7 +13,7 @@ from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.engines.duckdb.read.catalog import base_tables, read_rows
 from tracehouse.engines.duckdb.read.notes import WRONG_RESULT, Note
 from tracehouse.publish.columns import format_exact
-from tracehouse.publish.plot.rows import FEW, FIRST_DAY_OF_DATES, HIGH, LOW, Drawable, distinct_names
+from tracehouse.publish.plot.rows import FEW, FIRST_DAY_OF_DATES, HIGH, LOW, ChartData, distinct_names
 from tracehouse.publish.plot.units import axis_title, column_name, number, split_unit
 
 # Defaults that filter nothing and change nothing.
@@ -119,7 +119,7 @@ def axis_names(connection: duckdb.DuckDBPyConnection, name: str, chart: Chart) -
 
 
 def write_subtitle(
-    found: Drawable, about: Sequence[Note], parameters: str, explained: Sequence[str]
+    found: ChartData, about: Sequence[Note], parameters: str, explained: Sequence[str]
 ) -> list[str]:
     """The lines below the title: parameters, estimator, marks, and rows that are not drawn."""
     synthetic = "synthetic data" if any(note.name == "synthetic data" for note in about) else ""
@@ -127,7 +127,7 @@ def write_subtitle(
     return [line for line in lines if line]
 
 
-def explain_marks(found: Drawable) -> list[str]:
+def explain_marks(found: ChartData) -> list[str]:
     """Explain marks of a picture that have no legend."""
     chart = found.chart
     lines = [BOX] if chart.kind == "box" else []
@@ -159,7 +159,7 @@ def explain_marks(found: Drawable) -> list[str]:
     return lines
 
 
-def name_single_values(found: Drawable) -> list[str]:
+def name_single_values(found: ChartData) -> list[str]:
     """Name a single series or panel, which has neither legend nor heading, and distributions of one value."""
     chart = found.chart
     columns = [chart.facet] if chart.kind == "heat" else [chart.color, chart.facet]
@@ -180,7 +180,7 @@ def name_single_values(found: Drawable) -> list[str]:
     return list(dict.fromkeys(lines))
 
 
-def has_rule(found: Drawable) -> bool:
+def has_rule(found: ChartData) -> bool:
     """Whether any row has a reference value to draw."""
     return any(row.get(found.chart.rule) is not None for row in found.rows)
 
@@ -198,7 +198,7 @@ def _name_band(chart: Chart) -> str:
     return f"{axis_title(low)} to {axis_title(high)}"
 
 
-def _has_visible_band(found: Drawable) -> bool:
+def _has_visible_band(found: ChartData) -> bool:
     low, high = found.chart.band
     bands = [(row[low], row[high]) for row in found.rows if row[low] is not None and row[high] is not None]
     most = max((abs(high) for _, high in bands), default=0)
@@ -230,7 +230,7 @@ def shorten_caveats(caveats: Sequence[str], name: str, is_narrow: bool) -> list[
     return [*caveats[:most], *([others] if more > 0 else [])]
 
 
-def footer(connection: duckdb.DuckDBPyConnection, found: Drawable) -> str:
+def footer(connection: duckdb.DuckDBPyConnection, found: ChartData) -> str:
     """The query if it has a name, the versions of the views that it reads, and the citation of each trace."""
     sql = """
         select versioned_name as name from catalog.views

@@ -24,7 +24,7 @@ from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.engines.duckdb.read.notes import Note
 from tracehouse.engines.duckdb.read.sandbox import Limits
 from tracehouse.publish import output
-from tracehouse.publish.simulators.formats import JOBS, File, Format, bind, reason_sql
+from tracehouse.publish.simulators.formats import JOBS, ExportFormat, File, bind, reason_sql
 from tracehouse.publish.simulators.loss_report import (
     Report,
     build_loss_report,
@@ -52,7 +52,7 @@ def export(
     warehouse: Path,
     trace: str,
     parts: Sequence[str],
-    form: Format,
+    form: ExportFormat,
     folder: Path,
     keep_censored: bool = False,
     run_as_held: bool = False,
@@ -86,7 +86,7 @@ def _write(
     connection: duckdb.DuckDBPyConnection,
     trace: str,
     parts: Sequence[str],
-    form: Format,
+    form: ExportFormat,
     run_time: str,
     folder: Path,
     limits: Limits,
@@ -135,7 +135,7 @@ def _check_target(folder: Path) -> None:
 
 
 def _select_parts(
-    connection: duckdb.DuckDBPyConnection, trace: str, names: Sequence[str], form: Format
+    connection: duckdb.DuckDBPyConnection, trace: str, names: Sequence[str], form: ExportFormat
 ) -> Sequence[str]:
     """The clusters or workloads to export: the named ones, or all; empty if the trace has none."""
     view, part, nouns = form.population.views[0], form.population.part, f"{form.population.name}s"
@@ -160,7 +160,11 @@ def _run_time(keep_censored: bool, run_as_held: bool) -> str:
 
 
 def _collect_jobs(
-    connection: duckdb.DuckDBPyConnection, trace: str, clusters: Sequence[str], form: Format, run_time: str
+    connection: duckdb.DuckDBPyConnection,
+    trace: str,
+    clusters: Sequence[str],
+    form: ExportFormat,
+    run_time: str,
 ) -> None:
     """Create the table `candidate_job`, which has all jobs, with the reason if a job is skipped."""
     typed = {"cluster": "varchar", "job_id": "varchar", **form.detail_columns}
@@ -209,7 +213,7 @@ def _collect_jobs(
 
 
 def _collect_requests(
-    connection: duckdb.DuckDBPyConnection, trace: str, workloads: Sequence[str], form: Format
+    connection: duckdb.DuckDBPyConnection, trace: str, workloads: Sequence[str], form: ExportFormat
 ) -> None:
     """Create the table `candidate_request`, which has all requests, with the reason if one is skipped.
 
@@ -253,12 +257,12 @@ def _condition(trace: str, parts: Sequence[str], column: str) -> str:
     return f"trace = {quoted(trace)}{of_parts}"
 
 
-def _skipped(form: Format) -> str:
+def _skipped(form: ExportFormat) -> str:
     """The SQL of the reason for which a row is skipped."""
     return reason_sql({with_values(one, form.options): form.population.skipped[one] for one in form.skipped})
 
 
-def _create_view(connection: duckdb.DuckDBPyConnection, trace: str, form: Format) -> None:
+def _create_view(connection: duckdb.DuckDBPyConnection, trace: str, form: ExportFormat) -> None:
     """Create the view of the candidates that are not skipped. Raises UserError if there is none."""
     name = form.population.name
     candidates = f"candidate_{name}"
@@ -270,7 +274,7 @@ def _create_view(connection: duckdb.DuckDBPyConnection, trace: str, form: Format
         raise UserError(f"{trace} has no {name} for {form.name}: {reasons or 'it has no data'}")
 
 
-def _query_values(connection: duckdb.DuckDBPyConnection, trace: str, form: Format) -> dict[str, Any]:
+def _query_values(connection: duckdb.DuckDBPyConnection, trace: str, form: ExportFormat) -> dict[str, Any]:
     """The parameters of the queries: options, the trace, and what separates a job's name from a number."""
     options = {name: None if value == "" else value for name, value in form.options.items()}
     if form.population != JOBS:
@@ -359,7 +363,7 @@ def _parquet_type(kind: pa.DataType) -> pa.DataType:
 
 
 def _describe_export(
-    connection: duckdb.DuckDBPyConnection, trace: str, parts: Sequence[str], form: Format
+    connection: duckdb.DuckDBPyConnection, trace: str, parts: Sequence[str], form: ExportFormat
 ) -> dict[str, Any]:
     """Facts about the export as a whole, for headers and the report."""
     described = connection.sql(
@@ -431,7 +435,7 @@ def _zone(connection: duckdb.DuckDBPyConnection, trace: str) -> str | None:
 
 
 def _caveats_and_sources(
-    connection: duckdb.DuckDBPyConnection, trace: str, form: Format
+    connection: duckdb.DuckDBPyConnection, trace: str, form: ExportFormat
 ) -> tuple[list[Note], list[dict[str, Any]]]:
     """The caveats of the trace and its rejected rows, and the raw files behind the export."""
     read = [*form.population.views, *form.reads]

@@ -170,7 +170,7 @@ class File:
 
 
 @dataclass(frozen=True)
-class Format:
+class ExportFormat:
     """A format, with its files and options for one trace. The first file has the jobs or requests.
 
     `skipped` has reasons of the population. `details` is a SELECT of job_id, cluster (if the trace has
@@ -195,7 +195,7 @@ def bind(sql: str, values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if re.search(rf"\${name}\b", sql)}
 
 
-def build_format(name: str, trace: str, options: Mapping[str, Any]) -> Format:
+def build_format(name: str, trace: str, options: Mapping[str, Any]) -> ExportFormat:
     """Return a format with the values of its options, None if they are not set."""
     return _BUILD[name](trace, options)
 
@@ -223,9 +223,9 @@ _INSTANCE_COLUMNS = {
 }
 
 
-def _swf(trace: str, options: Mapping[str, Any]) -> Format:
+def _swf(trace: str, options: Mapping[str, Any]) -> ExportFormat:
     per_gpu = options["processors_per_gpu"]
-    return Format(
+    return ExportFormat(
         "swf",
         options,
         [File("jobs.swf", "swf_jobs"), File("job_numbers.csv", "job_numbers")],
@@ -237,9 +237,9 @@ def _swf(trace: str, options: Mapping[str, Any]) -> Format:
     )
 
 
-def _opendc(trace: str, options: Mapping[str, Any]) -> Format:
+def _opendc(trace: str, options: Mapping[str, Any]) -> ExportFormat:
     gpu = f", a GPU {options['gpu_mhz']:g} MHz" if options["gpu_mhz"] else ""
-    return Format(
+    return ExportFormat(
         "opendc",
         options,
         [File("tasks.parquet", "opendc_tasks"), File("fragments.parquet", "opendc_fragments")],
@@ -257,7 +257,7 @@ def _opendc(trace: str, options: Mapping[str, Any]) -> Format:
     )
 
 
-def _openb(trace: str, options: Mapping[str, Any]) -> Format:
+def _openb(trace: str, options: Mapping[str, Any]) -> ExportFormat:
     files = [File(f"openb_pod_list_{trace}.csv", "openb_pods")]
     notes = [
         "Each instance of a job is a pod, or several pods if it has more than "
@@ -270,7 +270,7 @@ def _openb(trace: str, options: Mapping[str, Any]) -> Format:
     else:
         missing = {"philly": "the cores and memory of its nodes", "spot": "the memory of its nodes"}
         notes += [f"There is no node list: {trace} lacks {missing.get(trace, 'node data')}."]
-    return Format(
+    return ExportFormat(
         "openb",
         options,
         files,
@@ -282,8 +282,8 @@ def _openb(trace: str, options: Mapping[str, Any]) -> Format:
     )
 
 
-def _elasticflow(trace: str, options: Mapping[str, Any]) -> Format:
-    return Format(
+def _elasticflow(trace: str, options: Mapping[str, Any]) -> ExportFormat:
+    return ExportFormat(
         "elasticflow",
         options,
         [File("jobs.csv", "elasticflow_jobs")],
@@ -297,10 +297,10 @@ def _elasticflow(trace: str, options: Mapping[str, Any]) -> Format:
     )
 
 
-def _helios(trace: str, options: Mapping[str, Any]) -> Format:
+def _helios(trace: str, options: Mapping[str, Any]) -> ExportFormat:
     # `unified.jobs` counts jobs that timed out or lost a node as failed. The format has a state for each.
     has_states = trace in ("acme", "helios")
-    return Format(
+    return ExportFormat(
         "helios",
         options,
         [File("cluster_log.csv", "helios_cluster_log")],
@@ -312,13 +312,13 @@ def _helios(trace: str, options: Mapping[str, Any]) -> Format:
     )
 
 
-def _philly(trace: str, options: Mapping[str, Any]) -> Format:
+def _philly(trace: str, options: Mapping[str, Any]) -> ExportFormat:
     is_own = trace == "philly"
     machine = "struct(ip varchar, gpus varchar[])"
     notes = ["Preempted jobs are Killed. A last attempt without an end still ran when the trace ended."]
     if not is_own:
         notes += [f"Machines are invented: m1, m2, … of each job, with {options['gpus_per_node']} GPUs each."]
-    return Format(
+    return ExportFormat(
         "philly",
         options,
         [File("cluster_job_log", "philly_job_log")],
@@ -334,8 +334,8 @@ def _philly(trace: str, options: Mapping[str, Any]) -> Format:
     )
 
 
-def _pai(trace: str, options: Mapping[str, Any]) -> Format:
-    return Format(
+def _pai(trace: str, options: Mapping[str, Any]) -> ExportFormat:
+    return ExportFormat(
         "pai",
         options,
         [File("jobs.csv", "pai_jobs"), File("job_numbers.csv", "job_numbers")],
@@ -350,21 +350,21 @@ def _pai(trace: str, options: Mapping[str, Any]) -> Format:
     )
 
 
-def _mooncake(trace: str, options: Mapping[str, Any]) -> Format:
+def _mooncake(trace: str, options: Mapping[str, Any]) -> ExportFormat:
     return _requests("mooncake", File("requests.jsonl", "mooncake_requests"), options)
 
 
-def _azure(trace: str, options: Mapping[str, Any]) -> Format:
+def _azure(trace: str, options: Mapping[str, Any]) -> ExportFormat:
     return _requests("azure", File("requests.csv", "azure_requests"), options)
 
 
-def _requests(name: str, file: File, options: Mapping[str, Any]) -> Format:
+def _requests(name: str, file: File, options: Mapping[str, Any]) -> ExportFormat:
     notes = []
     if options["rate_factor"] != 1:
         notes += ["--rate-factor compresses times and skips no request."]
     if options["sample"] != 1:
         notes += ["A sample lowers the rate, and the share of prefix blocks that are used again."]
-    return Format(name, options, [file], [*SKIPPED_REQUESTS], notes, population=REQUESTS)
+    return ExportFormat(name, options, [file], [*SKIPPED_REQUESTS], notes, population=REQUESTS)
 
 
 _BUILD = {

@@ -27,9 +27,9 @@ from tracehouse.publish.simulators.formats import (
     MACROS,
     NO_RUN_TIME,
     SKIPPED_JOBS,
+    ExportFormat,
     Field,
     File,
-    Format,
     Population,
     bind,
     reason_sql,
@@ -77,7 +77,9 @@ def define_macros(connection: duckdb.DuckDBPyConnection, of_trace: bool = False)
         connection.execute(f"create or replace temp macro {signature} as {'x' if unchanged else sql}")
 
 
-def check_complete(form: Format, file: File, missing: Mapping[str, int], values: Mapping[str, Any]) -> None:
+def check_complete(
+    form: ExportFormat, file: File, missing: Mapping[str, int], values: Mapping[str, Any]
+) -> None:
     """Raise UsageError, which lists the options to set, if required fields lack values in some rows.
 
     Raises UserError if no option covers a missing value. `missing` has the number of rows by required field.
@@ -132,7 +134,7 @@ def _count_trace_values(
 
 def build_loss_report(
     connection: duckdb.DuckDBPyConnection,
-    form: Format,
+    form: ExportFormat,
     values: Mapping[str, Any],
     folder: Path,
     exported_part: str,

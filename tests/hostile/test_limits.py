@@ -24,7 +24,7 @@ from hostile.bombs import BOMBS, LARGE
 from peak_memory import descendants, has_ended, watched
 
 from tracehouse.ingest.store.layout import REJECTED_FOLDER
-from tracehouse.publish.formats import Format
+from tracehouse.publish.formats import OutputFormat
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux reports peak memory in kilobytes")
 
@@ -295,9 +295,9 @@ def test_other_interfaces_stay_within_the_memory_limit(client: str, sample_wareh
 
 @suites.of("hostile")
 @pytest.mark.timeout(TIMEOUT_S)
-@pytest.mark.parametrize("form", Format)
+@pytest.mark.parametrize("form", OutputFormat)
 def test_large_answer_stays_within_the_memory_limit(
-    form: Format, sample_warehouse: Path, tmp_path: Path
+    form: OutputFormat, sample_warehouse: Path, tmp_path: Path
 ) -> None:
     errors, peak_mb = run_statement(LARGE, sample_warehouse, tmp_path, "--format", form, "--timeout", "120")
     assert peak_mb < LIMIT_MB + MORE_MB

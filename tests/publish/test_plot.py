@@ -120,7 +120,7 @@ def test_two_panels_have_the_requested_width() -> None:
     found = select_rows(duckdb.sql(rows).to_arrow_table(), read_chart("point x=n y=v facet=f", "a.b"), "a.b")
     for width_mm in range(78, 92, 2):
         size = pictures.parse_size(width_mm, 7)
-        picture = pictures.build(pictures.Described(found, [], "", []), size)
+        picture = pictures.build(pictures.ChartContext(found, [], "", []), size)
         [width] = re.findall(r'<svg[^>]*? width="([\d.]+)pt"', pictures.render_svg(picture))
         assert float(width) == pytest.approx(size.width, abs=1)
 
@@ -130,7 +130,9 @@ def test_panels_with_a_legend_have_the_requested_width() -> None:
     rows = "select range % 50 as n, range as v, range // 50 as f, range % 3 as size_band from range(100)"
     line = read_chart("point x=n y=v color=size_band facet=f title=A title of some length for panels", "a.b")
     found = select_rows(duckdb.sql(rows).to_arrow_table(), line, "a.b")
-    described = pictures.Described(found, ["A line below the title that is longer than the panels."], "", [])
+    described = pictures.ChartContext(
+        found, ["A line below the title that is longer than the panels."], "", []
+    )
     for width_mm in (85, 120, 180, 210):
         size = pictures.parse_size(width_mm, None)
         svg = pictures.render_svg(pictures.build(described, size))

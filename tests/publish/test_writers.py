@@ -22,7 +22,7 @@ from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.engines.duckdb.read.notes import Note
 from tracehouse.engines.duckdb.read.sandbox import disable_async_writes
 from tracehouse.publish import output
-from tracehouse.publish.formats import BINARY, Format
+from tracehouse.publish.formats import BINARY, OutputFormat
 from tracehouse.publish.table import TABLE_ROWS
 from tracehouse.publish.writers import FILE_OPTIONS, Options, chosen_format, write
 
@@ -46,7 +46,11 @@ ANSWER = f"""
 
 
 def write_answer(
-    form: Format, folder: Path, sql: str = ANSWER, path: Path | None = None, options: Options = FILE_OPTIONS
+    form: OutputFormat,
+    folder: Path,
+    sql: str = ANSWER,
+    path: Path | None = None,
+    options: Options = FILE_OPTIONS,
 ) -> Path:
     path = path or folder / "answer"
     write_and_return_notes(form, folder, sql, path, options)
@@ -54,7 +58,7 @@ def write_answer(
 
 
 def write_and_return_notes(
-    form: Format, folder: Path, sql: str, path: Path, options: Options = FILE_OPTIONS
+    form: OutputFormat, folder: Path, sql: str, path: Path, options: Options = FILE_OPTIONS
 ) -> list[Note]:
     scratch = folder / "scratch"
     scratch.mkdir(exist_ok=True)
@@ -65,7 +69,7 @@ def write_and_return_notes(
 
 
 def test_csv(tmp_path: Path) -> None:
-    text = write_answer(Format.CSV, tmp_path).read_text(encoding="utf-8")
+    text = write_answer(OutputFormat.CSV, tmp_path).read_text(encoding="utf-8")
     first = next(csv.DictReader(io.StringIO(text)))
     assert first == {
         "big": str(BIG),
@@ -82,8 +86,8 @@ def test_csv(tmp_path: Path) -> None:
 
 
 def test_json(tmp_path: Path) -> None:
-    rows = json.loads(write_answer(Format.JSON, tmp_path).read_text(encoding="utf-8"))
-    lines = write_answer(Format.NDJSON, tmp_path).read_text(encoding="utf-8").splitlines()
+    rows = json.loads(write_answer(OutputFormat.JSON, tmp_path).read_text(encoding="utf-8"))
+    lines = write_answer(OutputFormat.NDJSON, tmp_path).read_text(encoding="utf-8").splitlines()
     assert len(rows) == 2 and rows == [json.loads(line) for line in lines]
     assert rows[0] == {
         "big": BIG,
@@ -99,8 +103,8 @@ def test_json(tmp_path: Path) -> None:
 
 
 def test_binary(tmp_path: Path) -> None:
-    table = pq.read_table(write_answer(Format.PARQUET, tmp_path))
-    arrow = pa.ipc.open_file(write_answer(Format.ARROW, tmp_path)).read_all()
+    table = pq.read_table(write_answer(OutputFormat.PARQUET, tmp_path))
+    arrow = pa.ipc.open_file(write_answer(OutputFormat.ARROW, tmp_path)).read_all()
     assert table.to_pylist() == arrow.to_pylist()
     first = table.to_pylist()[0]
     assert first | {"instant": first["instant"].astimezone(dt.UTC)} == {
@@ -119,7 +123,7 @@ def test_binary(tmp_path: Path) -> None:
 
 def test_markdown(tmp_path: Path) -> None:
     header, rule, first, second = (
-        write_answer(Format.MARKDOWN, tmp_path).read_text(encoding="utf-8").splitlines()
+        write_answer(OutputFormat.MARKDOWN, tmp_path).read_text(encoding="utf-8").splitlines()
     )
     assert header.startswith("| big | huge | nothing | empty |")
     assert rule.startswith("| ---: | ---: | ---: | --- |")
@@ -129,34 +133,34 @@ def test_markdown(tmp_path: Path) -> None:
 
 def test_stream_gets_first_rows_of_a_table(tmp_path: Path) -> None:
     sql = f"select range as n, {BIG} as big, 1632719.74028::double as hours from range({TABLE_ROWS + 50})"
-    text = write_answer(Format.TABLE, tmp_path, sql, options=Options(to_stream=True)).read_text(
+    text = write_answer(OutputFormat.TABLE, tmp_path, sql, options=Options(to_stream=True)).read_text(
         encoding="utf-8"
     )
     assert f"{TABLE_ROWS:,} of {TABLE_ROWS + 50:,} rows" in text
     assert f" {TABLE_ROWS - 1}   {BIG:,}   1,632,720\n" in text and f" {TABLE_ROWS}   " not in text
-    text = write_answer(Format.TABLE, tmp_path, sql).read_text(encoding="utf-8")
+    text = write_answer(OutputFormat.TABLE, tmp_path, sql).read_text(encoding="utf-8")
     assert f"\n{TABLE_ROWS + 50:,} rows\n" in text and f" {TABLE_ROWS + 49}   " in text
 
 
 def test_empty_answer_keeps_columns(tmp_path: Path) -> None:
-    for form in non_empty(Format):
+    for form in non_empty(OutputFormat):
         path = write_answer(form, tmp_path, "select 1 as n, 'x' as s where false")
-        if form is Format.JSON:
+        if form is OutputFormat.JSON:
             assert json.loads(path.read_text(encoding="utf-8")) == []
-        elif form is not Format.NDJSON and form not in BINARY:
+        elif form is not OutputFormat.NDJSON and form not in BINARY:
             assert "n" in path.read_text(encoding="utf-8")
 
 
 def test_only_terminal_gets_colours_and_fitting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     long = "select null as nothing, repeat('long ', 60) as text"
-    in_pipe = write_answer(Format.TABLE, tmp_path, long).read_text(encoding="utf-8")
+    in_pipe = write_answer(OutputFormat.TABLE, tmp_path, long).read_text(encoding="utf-8")
     monkeypatch.setenv("COLUMNS", "40")
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
-    assert write_answer(Format.TABLE, tmp_path, long).read_text(encoding="utf-8") == in_pipe
+    assert write_answer(OutputFormat.TABLE, tmp_path, long).read_text(encoding="utf-8") == in_pipe
     assert "\x1b" not in in_pipe and "long " * 59 in in_pipe
     on_terminal = write_answer(
-        Format.TABLE, tmp_path, long, options=Options(to_terminal=True, width=40)
+        OutputFormat.TABLE, tmp_path, long, options=Options(to_terminal=True, width=40)
     ).read_text(encoding="utf-8")
     assert "\x1b[" in on_terminal and "long " * 59 not in on_terminal
 
@@ -165,7 +169,7 @@ def test_failing_answer_returns_and_keeps_old_file(tmp_path: Path) -> None:
     path = tmp_path / "answer"
     path.write_text("old", encoding="utf-8")
     failing = "select case when range = 999999 then error('stop') else range end as n from range(1000000)"
-    for form in (Format.CSV, Format.JSON, Format.PARQUET):
+    for form in (OutputFormat.CSV, OutputFormat.JSON, OutputFormat.PARQUET):
         for _ in range(3):
             with pytest.raises(duckdb.Error, match="stop"):
                 write_answer(form, tmp_path, failing)
@@ -187,7 +191,7 @@ NOT_FINITE = """
 
 def test_json_writes_null_for_nan_and_counts_them(tmp_path: Path) -> None:
     path = tmp_path / "answer"
-    [note] = write_and_return_notes(Format.NDJSON, tmp_path, NOT_FINITE, path)
+    [note] = write_and_return_notes(OutputFormat.NDJSON, tmp_path, NOT_FINITE, path)
     assert note.text.startswith("7 values were NaN or infinite")
 
     def refuse(word: str) -> None:
@@ -202,7 +206,7 @@ def test_json_writes_null_for_nan_and_counts_them(tmp_path: Path) -> None:
         "f": ',nan:inf NaN "Infinity',
         "g": 1.5,
     }
-    assert write_and_return_notes(Format.JSON, tmp_path, "select 1.5 as a, ':nan' as b", path) == []
+    assert write_and_return_notes(OutputFormat.JSON, tmp_path, "select 1.5 as a, ':nan' as b", path) == []
 
 
 def test_writes_every_type_or_explains(tmp_path: Path) -> None:
@@ -211,14 +215,14 @@ def test_writes_every_type_or_explains(tmp_path: Path) -> None:
     with duckdb.connect() as connection:
         names = [name for name, *_ in connection.execute("from test_all_types()").description or ()]
     too_wide = ", ".join(name for name in names if name in ("hugeint", "uhugeint", "empty_struct"))
-    for form in non_empty(Format):
-        if form in (Format.PARQUET, Format.ARROW):
+    for form in non_empty(OutputFormat):
+        if form in (OutputFormat.PARQUET, OutputFormat.ARROW):
             message = r"38 digits .*Cast it to varchar|Empty STRUCT columns"
             with pytest.raises((UserError, duckdb.Error), match=message):
                 write_answer(form, tmp_path, all_types.format(""))
             path = write_answer(form, tmp_path, all_types.format(f" exclude ({too_wide})"))
             assert path.stat().st_size > 1000
-        elif form is Format.XLSX:
+        elif form is OutputFormat.XLSX:
             path = write_answer(form, tmp_path, all_types.format(""))
             rows = list(load_workbook(io.BytesIO(path.read_bytes())).active.values)
             # The third row of values is NULL throughout, so the sheet has no cells for it.
@@ -229,7 +233,9 @@ def test_writes_every_type_or_explains(tmp_path: Path) -> None:
 
 
 def test_duplicate_columns_get_unique_keys(tmp_path: Path) -> None:
-    text = write_answer(Format.NDJSON, tmp_path, "select 1 as a, 2 as a, 3 as A").read_text(encoding="utf-8")
+    text = write_answer(OutputFormat.NDJSON, tmp_path, "select 1 as a, 2 as a, 3 as A").read_text(
+        encoding="utf-8"
+    )
     assert json.loads(text) == {"a": 1, "a_1": 2, "A_2": 3}
 
 
@@ -241,47 +247,47 @@ FORMULAS = (
 def test_guards_formulas_in_csv(tmp_path: Path) -> None:
     options = Options(guard_formulas=True)
     guarded = list(
-        csv.reader(write_answer(Format.CSV, tmp_path, FORMULAS, options=options).open(encoding="utf-8"))
+        csv.reader(write_answer(OutputFormat.CSV, tmp_path, FORMULAS, options=options).open(encoding="utf-8"))
     )
-    exact = list(csv.reader(write_answer(Format.CSV, tmp_path, FORMULAS).open(encoding="utf-8")))
+    exact = list(csv.reader(write_answer(OutputFormat.CSV, tmp_path, FORMULAS).open(encoding="utf-8")))
     assert guarded == [["'=x", *"bcdefg"], ["'=1+1", "'+a", "'-a", "'@a", "'\t=a", "-5", "a=b"]]
     assert exact == [["=x", *"bcdefg"], ["=1+1", "+a", "-a", "@a", "\t=a", "-5", "a=b"]]
     with pytest.raises(UsageError, match="csv"):
-        write_answer(Format.JSON, tmp_path, FORMULAS, options=options)
+        write_answer(OutputFormat.JSON, tmp_path, FORMULAS, options=options)
 
 
 ESCAPES = "select chr(27) || '[2J' as \"a\x1b[0m\", chr(155) || '31m' as b, chr(27) || ']8;;x' || chr(7) as c"
 
 
 def test_only_tables_escape_control_characters(tmp_path: Path) -> None:
-    table = write_answer(Format.TABLE, tmp_path, ESCAPES).read_text(encoding="utf-8")
+    table = write_answer(OutputFormat.TABLE, tmp_path, ESCAPES).read_text(encoding="utf-8")
     assert all(spelled in table for spelled in (r"a\x1b[0m", r"\x1b[2J", r"\x9b31m", r"\x1b]8;;x\x07"))
     assert "\x1b" not in table and "\x9b" not in table
-    for form in (Format.CSV, Format.MARKDOWN):
+    for form in (OutputFormat.CSV, OutputFormat.MARKDOWN):
         assert "\x1b[2J" in write_answer(form, tmp_path, ESCAPES).read_text(encoding="utf-8")
 
 
 def test_format_follows_extension(monkeypatch: pytest.MonkeyPatch) -> None:
     for requested, name, form in (
-        (None, "a.parquet", Format.PARQUET),
-        (None, "a.jsonl", Format.NDJSON),
-        (None, "a.XLSX", Format.XLSX),
-        (None, "a.txt", Format.TABLE),
-        (None, "a", Format.CSV),
-        (None, "/dev/stdout", Format.CSV),
-        (None, "/dev/shm/a.parquet", Format.PARQUET),
-        (Format.CSV, "a.unknown", Format.CSV),
-        (Format.JSON, "a.csv", Format.JSON),
-        (None, None, Format.CSV),
+        (None, "a.parquet", OutputFormat.PARQUET),
+        (None, "a.jsonl", OutputFormat.NDJSON),
+        (None, "a.XLSX", OutputFormat.XLSX),
+        (None, "a.txt", OutputFormat.TABLE),
+        (None, "a", OutputFormat.CSV),
+        (None, "/dev/stdout", OutputFormat.CSV),
+        (None, "/dev/shm/a.parquet", OutputFormat.PARQUET),
+        (OutputFormat.CSV, "a.unknown", OutputFormat.CSV),
+        (OutputFormat.JSON, "a.csv", OutputFormat.JSON),
+        (None, None, OutputFormat.CSV),
     ):
         assert chosen_format(requested, Path(name) if name else None) is form
     for name in ("a.unknown", "a.csv.gz", "a.xls"):
         with pytest.raises(UsageError, match=r"Known: \.csv, .*\.xlsx.*--format"):
             chosen_format(None, Path(name))
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
-    assert chosen_format(None, None) is Format.TABLE
+    assert chosen_format(None, None) is OutputFormat.TABLE
     with pytest.raises(UsageError, match="--output"):
-        chosen_format(Format.PARQUET, None)
+        chosen_format(OutputFormat.PARQUET, None)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux reports the peak memory in kilobytes")
