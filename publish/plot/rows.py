@@ -1,4 +1,4 @@
-"""Select the rows of an answer to draw, as plain values, with remarks on rows that cannot be drawn.
+"""Select the rows of an answer to draw, as plain values, with remarks on what a chart leaves out.
 
 One SQL statement selects them from the relation `answer`: here for pictures, and in the browser for pages.
 """
@@ -25,7 +25,7 @@ from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.engines.duckdb.read.catalog import read_rows
 from tracehouse.publish.columns import format_exact
 from tracehouse.publish.plot.options import DEFAULT, ChartOptions, choose_chart, is_number
-from tracehouse.publish.plot.units import amount, axis_title, number, span, split_unit
+from tracehouse.publish.plot.units import axis_title, number, span, split_unit
 
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 DAY_S = 86_400
@@ -93,9 +93,10 @@ class ChartData:
     """The rows of a chart.
 
     `times` are columns of dates or times; `on_clock` are columns of times on a trace's own clock, in the unit
-    `clock_unit`. `remarks` are printed in the picture, and `daily`, if lines show the means of days. `traces`
-    are the values of the answer's column `trace`. `sql` selects the rows from the relation `answer`. `reads`
-    are the tables, views and queries that the answer was computed from directly.
+    `clock_unit`. `remarks` are printed in the picture: what it leaves out, and at most one more. So is
+    `daily`, if lines show the means of days. `traces` are the values of the answer's column `trace`. `sql`
+    selects the rows from the relation `answer`. `reads` are the tables, views and queries that the answer was
+    computed from directly.
     """
 
     name: str
@@ -241,7 +242,7 @@ def select_rows(answer: pa.Table, chart: Chart, name: str) -> ChartData:
         scales = {column for column, kind in kinds.items() if is_number(kind)} - on_clock
         chart = _choose_logs(connection, chart, scales)
         chart, factors = _choose_units(connection, chart, scales)
-        conditions, remarks = _place(connection, chart)
+        conditions, left_out = _filter_rows(connection, chart)
         unit_s, unit, unit_of_panel = _choose_unit(connection, on_clock, chart.facet)
         divisors = {column: repr(factor) for column, factor in factors.items()}
         divisors |= {column: f"({unit_s} / {CLOCK_S.get(column, 1)})" for column in on_clock}
@@ -264,18 +265,17 @@ def select_rows(answer: pa.Table, chart: Chart, name: str) -> ChartData:
             chart = replace(chart, band=(LOW, HIGH))
         sql = f"{placed}, drawn as ({by_day or 'from placed'})"
         sql += " select * exclude (_row) from drawn order by _row"
+        more = ""
         if chart.rule:
-            sql, hidden = _hide_far_rules(connection, sql, chart)
-            remarks += hidden
+            sql, more = _hide_far_rules(connection, sql, chart)
         result = connection.execute(sql)
         names = [column for column, *_ in result.description or ()]
         rows = [dict(zip(names, row, strict=True)) for row in result.fetchall()]
     _check_rows(rows, chart, not answer.num_rows)
-    if chart.count and chart.kind != "stack":
-        remarks.append(_describe_counts(rows, chart))
-    remarks += _describe_missing(answer, rows, chart)
-    if chart.x.column in on_clock and unit == "days":
-        remarks += _describe_late_starts(rows, chart)
+    # A missing line matters more than the number of observations.
+    if not more and chart.count and chart.kind != "stack":
+        more = _describe_counts(rows, chart)
+    remarks = [text for text in (*left_out, _describe_missing(answer, rows, chart), more) if text]
     found = answer["trace"].to_pylist() if "trace" in answer.column_names else []
     traces = list(dict.fromkeys(trace for trace in found if trace))
     return ChartData(name, chart.title, chart, rows, times, on_clock, unit, remarks, traces, sql, daily)
@@ -443,7 +443,7 @@ def _choose_units(
     return replace(chart, x=axes[0], y=axes[1]), factors
 
 
-def _place(connection: duckdb.DuckDBPyConnection, chart: Chart) -> tuple[list[str], list[str]]:
+def _filter_rows(connection: duckdb.DuckDBPyConnection, chart: Chart) -> tuple[list[str], list[str]]:
     """The conditions on rows that are drawn, and remarks on those that are not."""
     needed = [chart.color] if chart.kind == "heat" else [c for c in chart.heights if c != chart.rule]
     conditions = [f"{identifier(column)} is not null" for column in needed]
@@ -473,8 +473,8 @@ def _place(connection: duckdb.DuckDBPyConnection, chart: Chart) -> tuple[list[st
     return conditions, remarks
 
 
-def _describe_missing(answer: pa.Table, rows: Sequence[Row], chart: Chart) -> list[str]:
-    """A remark on the traces or series of the answer that have no value to draw."""
+def _describe_missing(answer: pa.Table, rows: Sequence[Row], chart: Chart) -> str:
+    """A remark on the traces or series of the answer that have no value to draw, or an empty text."""
     found = []
     for column in dict.fromkeys((chart.color, *chart.facet.split("+"), *chart.x.column.split("+"))):
         if column == "trace" or (column == chart.color and column and chart.kind != "heat"):
@@ -487,43 +487,7 @@ def _describe_missing(answer: pa.Table, rows: Sequence[Row], chart: Chart) -> li
                 for name, trace in zip(names, traces, strict=True)
             }
             found += [NAMES.get(shown, shown) for shown, name in missing.items() if name not in drawn]
-    remarks = [f"Without a value: {join_names([*dict.fromkeys(found)])}."] if found else []
-    if chart.kind == "point" and chart.color and chart.x.column in answer.column_names:
-        remarks += _describe_empty_places(answer, rows, chart)
-    return remarks
-
-
-def _describe_empty_places(answer: pa.Table, rows: Sequence[Row], chart: Chart) -> list[str]:
-    """A remark on the series that lack a value at some of the names on the x axis."""
-    x, y, color = chart.x.column, chart.y.column, chart.color
-    drawn_names, drawn_series = ({row[column] for row in rows} for column in (x, color))
-    empty: dict[str, list[str]] = {}
-    for row in answer.select([x, y, color]).to_pylist():
-        is_name = isinstance(row[x], str) and row[x] in drawn_names
-        if row[y] is None and is_name and row[color] in drawn_series:
-            empty.setdefault(row[x], []).append(format_exact(row[color]))
-    names_by_series: dict[tuple[str, ...], list[str]] = {}
-    for name, series in empty.items():
-        names_by_series.setdefault(tuple(dict.fromkeys(series)), []).append(name)
-    return [
-        f"Without a value at {join_names(names)}: {join_names(series)}."
-        for series, names in names_by_series.items()
-    ]
-
-
-def _describe_late_starts(rows: Sequence[Row], chart: Chart) -> list[str]:
-    """A remark on traces whose clock was zero long before their first row."""
-    panels: dict[str, list[float]] = {}
-    for row in rows:
-        panel = format_exact(row[chart.facet]) if chart.facet.startswith("trace") else ""
-        panels.setdefault(panel, []).append(row[chart.x.column])
-    starts = {panel: min(days) for panel, days in panels.items()}
-    late = [
-        f"{panel} {number(math.floor(starts[panel]))}".strip()
-        for panel, days in panels.items()
-        if max(FEWEST_DAYS, max(days) - starts[panel]) < starts[panel] < FIRST_DAY_OF_DATES
-    ]
-    return [f"First day shown, on the clock of the trace: {join_names(late)}."] if late else []
+    return f"Without a value: {join_names([*dict.fromkeys(found)])}." if found else ""
 
 
 def _choose_unit(
@@ -604,26 +568,17 @@ def _join_days(
     return f"with {measured} select {columns} from measured group by all", f"{drawn}: mean of each day."
 
 
-def _hide_far_rules(connection: duckdb.DuckDBPyConnection, sql: str, chart: Chart) -> tuple[str, list[str]]:
+def _hide_far_rules(connection: duckdb.DuckDBPyConnection, sql: str, chart: Chart) -> tuple[str, str]:
     """Hide rules far above the values of their panel, which would look like 0. Returns SQL and a remark."""
     rule, y = identifier(chart.rule), identifier(chart.y.column)
     panel = f"over ({f'partition by {identifier(chart.facet)}' if chart.facet else ''})"
     is_far = f"coalesce(min({rule}) {panel} > {MOST_RULE_RATIO} * max({y}) {panel}, false)"
-    name = f"coalesce(cast({identifier(chart.facet)} as varchar), 'NULL')" if chart.facet else "''"
-    far = f"select {name} as panel, {rule}, {rule} is not null and {is_far} from ({sql})"
-    found = connection.execute(f"select distinct * from ({far}) order by all").fetchall()
-    above: dict[str, list[float]] = {}
-    for panel, value, hidden in found:
-        if hidden:
-            above.setdefault(NAMES.get(panel, panel), []).append(value)
-    if len({panel for panel, *_ in found}) == 1:
-        remarks = [f"{amount(chart.rule, values)} lies above this range." for values in above.values()]
-    else:
-        panels = join_names([f"{panel} ({span(values)})" for panel, values in above.items()])
-        title = axis_title(chart.rule)
-        remarks = [f"{title[0].upper()}{title[1:]} above the range: {panels}."] if above else []
+    far = f"select {rule} as far from ({sql}) qualify {rule} is not null and {is_far}"
+    values = [value for (value,) in connection.execute(far).fetchall()]
+    title = axis_title(chart.rule)
     hidden = f"exclude (_row) replace (if({is_far}, null, {rule}) as {rule})"
-    return sql.replace("exclude (_row)", hidden), remarks
+    remark = f"{title[0].upper()}{title[1:]} above the range: {span(values)}." if values else ""
+    return sql.replace("exclude (_row)", hidden), remark
 
 
 def _describe_counts(rows: Sequence[Row], chart: Chart) -> str:

@@ -64,14 +64,6 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 1_000 else f"{value:.3g}"
 
 
-def amount(column: str, values: Sequence[float]) -> str:
-    """What a column measures, and its values with the unit: `Capacity (6,212 GPUs)`."""
-    words, unit = split_unit(column)
-    if not unit and words.endswith(" GPUs"):
-        words, unit = words.removesuffix(" GPUs"), "GPUs"
-    return f"{words[:1].upper()}{words[1:]} ({span(values)}{' ' * bool(unit)}{unit})"
-
-
 def span(values: Sequence[float]) -> str:
     """The least and the greatest value: `900 to 1,000`, or one number if they are equal."""
     return " to ".join(number(value) for value in dict.fromkeys((min(values), max(values))))
