@@ -7,8 +7,8 @@ Every other column of a view has the comment of the first of these columns that 
 2. the same column of the view that unites this one with those of other traces (`each_trace`);
 3. the column that it passes through unchanged.
 
-The unit of a column is that of its name among the quantities, or else that of the column that it passes
-through or of which it is a cast, a minimum, a maximum or any value, or else the one that its name ends in.
+The unit of a column is the one in its comment, or else that of the column that it passes through or of which
+it is a cast, a minimum, a maximum or any value, or else the one that its name ends in.
 """
 
 import re
@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 
 from tracehouse.core.text import identifier, quoted
 from tracehouse.definitions.across_traces import united
-from tracehouse.definitions.columns import passed_on, split_comment, unit_sources
-from tracehouse.definitions.units import read_units, spell_unit, unit_in
+from tracehouse.definitions.columns import PROVENANCES, passed_on, unit_sources
+from tracehouse.definitions.units import spell_unit, split_unit, unit_in
 from tracehouse.definitions.view_files import VIEWS, ViewFile, plain_names
 from tracehouse.ingest.declare import trace
 from tracehouse.ingest.declare.trace import Trace
@@ -32,7 +32,7 @@ _COLUMN_OF_CATALOG = re.compile(r"^comment on column (\w+\.\w+)\.(\w+) is '(.*)'
 class ColumnDoc:
     """The meaning, provenance and unit of a column, and its comment in the database, which has all three.
 
-    `unit` is None if neither a column nor a quantity is declared with one, and the name does not end in one.
+    `unit` is None if no column is declared with one, and the name does not end in one.
     """
 
     comment: str
@@ -56,8 +56,7 @@ def of_tables(traces: Iterable[Trace]) -> ColumnDocs:
     }
     found["catalog.rejected_rows"] = {column.name: _declared(column) for column in REJECTED_COLUMNS}
     for table, column, comment in _COLUMN_OF_CATALOG.findall(_CATALOG.read_text(encoding="utf-8")):
-        text = comment.replace("''", "'")
-        found.setdefault(table, {})[column] = ColumnDoc(text, *split_comment(text), None)
+        found.setdefault(table, {})[column] = parse_comment(comment.replace("''", "'"))
     return found
 
 
@@ -91,26 +90,40 @@ def of_view(
     for name in columns:
         table, column = passed.get(name.lower(), ("", ""))
         doc = docs.get(table, {}).get(column, UNKNOWN)
-        if name in comments:
-            doc = ColumnDoc(comments[name], *split_comment(comments[name]), None)
-        found[name] = replace(doc, unit=find_unit(name, view.schema, sources.get(name.lower()), docs))
+        stated = parse_comment(comments[name]) if name in comments else None
+        unit = find_unit(name, stated.unit if stated else None, sources.get(name.lower()), docs)
+        found[name] = replace(stated or doc, unit=unit)
     return found
 
 
 def find_unit(
-    name: str, schema: str, source: tuple[str, str] | None, docs: Mapping[str, Mapping[str, ColumnDoc]]
+    name: str,
+    stated: str | None,
+    source: tuple[str, str] | None,
+    docs: Mapping[str, Mapping[str, ColumnDoc]],
 ) -> str | None:
-    """Return the unit of a column, None if none is known. `source` is what `unit_sources` finds for it."""
-    if quantity := read_units(schema).get(name):
-        return quantity.unit
+    """Return the unit of a column, None if none is known.
+
+    `stated` is the unit that its view or query states, and `source` is what `unit_sources` finds for it.
+    """
+    if stated is not None:
+        return stated
     table, column = source or ("", "")
     inherited = docs.get(table, {}).get(column, UNKNOWN).unit
     return unit_in(name) if inherited is None else inherited
 
 
+def parse_comment(comment: str | None) -> ColumnDoc:
+    """Split a column's comment, `'Held GPUs [GPUs]; derived.'`; what it lacks is empty, and the unit None."""
+    match = re.fullmatch(rf"(.*)[;,.] ({'|'.join(PROVENANCES)})\.", comment or "", re.S)
+    text, provenance = match.groups() if match else (comment or "", "")
+    meaning, unit = split_unit(text)
+    return ColumnDoc(comment or "", meaning, provenance, unit)
+
+
 def comment_text(column: trace.Column) -> str:
     """Return the comment of a base table's column in the database."""
-    unit = f" ({column.unit})" if column.unit else ""
+    unit = f" [{column.unit}]" if column.unit else ""
     return f"{column.comment}{unit}; {column.provenance}."
 
 

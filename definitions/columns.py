@@ -1,6 +1,5 @@
 """Column lineage in SQL: the columns that a query reads, and the inputs of each of its columns."""
 
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache, wraps
@@ -30,12 +29,6 @@ _KEEPS_UNIT = (exp.Cast, exp.TryCast, exp.Paren, exp.Min, exp.Max, exp.AnyValue,
 PROVENANCES = ("measured", "derived", "synthetic")
 
 _NUMBERS = ("BIGINT", "INTEGER", "SMALLINT", "TINYINT", "HUGEINT", "UBIGINT", "DOUBLE", "FLOAT", "DECIMAL")
-
-
-def split_comment(comment: str | None) -> tuple[str, str]:
-    """Split a column's comment into meaning and provenance; the provenance is empty if there is none."""
-    match = re.fullmatch(rf"(.*)[;,.] ({'|'.join(PROVENANCES)})\.", comment or "", re.S)
-    return (match[1], match[2]) if match else (comment or "", "")
 
 
 def is_number(kind: str) -> bool:

@@ -7,7 +7,7 @@ from tracehouse.definitions.column_docs import UNKNOWN, ColumnDoc, find_unit
 from tracehouse.definitions.columns import passed_on, unit_sources
 from tracehouse.definitions.findings import Finding, place_of
 from tracehouse.definitions.query_files import QueryFile
-from tracehouse.definitions.units import read_units
+from tracehouse.definitions.units import describe_name
 
 
 @dataclass(frozen=True)
@@ -57,16 +57,17 @@ def describe_columns(
     """Describe the columns of the result of a query, given those of the tables and views that it reads.
 
     The meaning of a column is from the query's file, otherwise from the view column that the query passes on,
-    otherwise from the quantities. The unit follows the rule of `column_docs`. Raises DefinitionError if
-    sqlglot cannot follow the columns.
+    otherwise its name tells it. The unit follows the rule of `column_docs`. Raises DefinitionError if sqlglot
+    cannot follow the columns.
     """
     inputs = (query.tree, query.references, docs, query.path)
-    known, origins, sources = read_units(query.schema), passed_on(*inputs), unit_sources(*inputs)
+    origins, sources = passed_on(*inputs), unit_sources(*inputs)
     for name in columns:
         table, column = origins.get(name.lower(), ("", ""))
         doc = docs.get(table, {}).get(column, UNKNOWN)
-        quantity = known.get(name)
-        meaning = query.column_docs.get(name) or doc.meaning or (quantity.meaning if quantity else "")
-        unit = find_unit(name, query.schema, sources.get(name.lower()), docs)
+        meaning, unit = doc.meaning, None
+        if name in query.column_docs or not meaning:
+            meaning, unit = describe_name(name, query.column_docs)
+        unit = find_unit(name, unit, sources.get(name.lower()), docs)
         provenance = (doc.provenance or "measured") if table else "derived"
         yield QueryColumn(name, f"{table}.{column}" if table else "", meaning, provenance, unit)

@@ -3,6 +3,7 @@
 -- GPU-hours by cluster (ITP jobs)
 -- chart: bar x=cluster y=gpu_h
 -- column: jobs: Jobs of at least min_gpus GPUs
+-- column: speedup [ratio]: Run time on one GPU over that on all
 create or replace macro itp.gpu_hours(
     -- smallest number of GPUs of a job to include [0 to 64]
     min_gpus integer := 1,
@@ -45,7 +46,7 @@ estimated or whom they count, with `{job_gpus}` in place of the value of that pa
 """
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -56,6 +57,7 @@ from tracehouse.core.text import join_names
 from tracehouse.definitions.parameters import NUMBER, Parameter, parse_parameters, split_macro
 from tracehouse.definitions.released import QUERIES
 from tracehouse.definitions.sql_text import first_statement, sql_hash
+from tracehouse.definitions.units import Stated, split_unit
 from tracehouse.definitions.view_files import (
     NOT_FOLLOWED,
     DefinitionError,
@@ -68,7 +70,7 @@ from tracehouse.definitions.view_files import (
 QUERY_KEYS = {
     "answers": "the metrics that it computes, with commas between them; see `catalog.metrics`",
     "chart": "how to draw the result",
-    "column": "what a column of the result means, after its name and a colon, if its name does not tell",
+    "column": "a computed column: its name, `[unit]` if the name does not end in it, a colon, its meaning",
     "engine": "the engine that the query needs and why, if it does not run on Spark",
     "caveat": "a caveat that applies to the result in addition to those of the columns that it reads",
     "resolves_caveat": "a caveat of the columns that it reads that does not apply to the result",
@@ -179,8 +181,8 @@ class QueryFile:
 
     `references` are the schema-qualified names that its SQL reads. Its statement is the `signature`, which
     ends with `as table` and has the `full_name`, and the `body`, a query, with the syntax tree `tree`.
-    `comments` are the statements after it. `column_docs` describe the columns of the result that have a
-    `column` line.
+    `comments` are the statements after it. `column_docs` has the `column` lines, on columns of the result and
+    on names of which it has statistics.
     """
 
     schema: str
@@ -190,7 +192,7 @@ class QueryFile:
     header: Header
     chart: Chart | None
     parameters: tuple[Parameter, ...]
-    column_docs: Mapping[str, str]
+    column_docs: Stated
     references: frozenset[str]
     sha256: str
     signature: str
@@ -327,11 +329,12 @@ def _axis(text: str, name: str) -> Axis:
     return Axis(column, text.endswith(":log"), name or column)
 
 
-def _column_docs(header: Header, path: Path) -> dict[str, str]:
-    found: dict[str, str] = {}
+def _column_docs(header: Header, path: Path) -> Stated:
+    found: dict[str, tuple[str, str | None]] = {}
     for line in header.all("column"):
-        column, _, meaning = (part.strip() for part in line.partition(":"))
+        name, _, meaning = (part.strip() for part in line.partition(":"))
+        column, unit = split_unit(name)
         if column in found:
             raise DefinitionError(path, f"describes the column {column} twice")
-        found[column] = meaning
+        found[column] = (meaning, unit)
     return found

@@ -1,25 +1,22 @@
-"""Read the unit and meaning of column names.
+"""Units of columns, and what names tell of them.
 
-A trace declares the `quantities` of its views and queries. `views/units.csv` has names that several schemas
-share, `views/unified/units.csv` those of `unified`.
-Two kinds of names need no line. A statistic has the unit and the meaning of its quantity: `p95_wait_s` and
-`mean_wait_s` follow from `wait_s`. Any other name has the unit that it ends in: `free_gpus` counts GPUs.
+A unit is written in square brackets where the column is computed: in the comment of a view's column,
+`'Jobs in the queue [jobs]; derived.'`, or in the header of a query, `-- column: waiting [jobs]: Jobs in the
+queue`. A label, a rank or an index has `[no unit]`. A name that ends in its unit needs no brackets:
+`free_gpus` counts GPUs.
 
 Each unit has one spelling in the catalog. The unit of a count is the plural of the counted noun, such as
-`jobs`; a rank or an index has an empty unit.
+`jobs`.
 """
 
-import csv
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
-from functools import cache
-from pathlib import Path
+import re
+from collections.abc import Mapping
 
-from tracehouse.definitions.view_files import VIEWS
-from tracehouse.ingest.declare.metadata import Quantity
-from tracehouse.ingest.declare.trace import all_traces
+Stated = Mapping[str, tuple[str, str | None]]
+"""The meaning and the unit, None without brackets, that the header of a query states, by column name."""
 
-SHARED = VIEWS / "units.csv"
+_BRACKETS = re.compile(r"(?P<text>.*?)\s*\[(?P<unit>[^\[\]]+)\]", re.S)
+NO_UNIT = "no unit"
 
 _SPELLINGS = {
     "%": "percent",
@@ -46,7 +43,7 @@ _SPELLINGS = {
 }
 
 # The prefixes of the name and of the meaning of a statistic.
-_STATISTICS = {
+STATISTICS = {
     "min": "Minimum",
     "mean": "Mean",
     "median": "Median",
@@ -57,49 +54,55 @@ _STATISTICS = {
     **{f"p{percent}": f"{percent}th percentile of the" for percent in (5, 25, 75, 90, 95, 99)},
 }
 
-
-# Units by the last word of a name, or its last two. Most words are their own unit.
-_OWN_UNITS = (
-    *("attempts", "blocks", "codes", "devices", "epochs", "h", "instances", "jobs", "machines", "ms"),
-    *("nodes", "pods", "ratio", "requests", "rows", "runs", "s", "samples", "servers", "tasks", "tokens"),
-    *("users", "workers"),
-)
-_ENDINGS = {
-    **{word: word for word in _OWN_UNITS},
-    "cpus": "CPU cores",
+_COUNTED = {
+    word: word
+    for word in (
+        *(
+            "attempts",
+            "blocks",
+            "codes",
+            "devices",
+            "epochs",
+            "instances",
+            "jobs",
+            "machines",
+            "nodes",
+            "pods",
+        ),
+        *("requests", "rows", "runs", "samples", "servers", "tasks", "tokens", "users", "workers"),
+    )
+} | {"cpus": "CPU cores", "gpus": "GPUs"}
+# Units by the last word of a name, or its last two.
+_ENDINGS = _COUNTED | {
     "gb": "GB",
     "gib": "GiB",
     "gpu_h": "GPU-h",
     "gpu_s": "GPU-s",
-    "gpus": "GPUs",
+    "h": "h",
     "j": "J",
     "kwh": "kWh",
     "margin": "ratio",
     "minutes": "min",
+    "ms": "ms",
     "pct": "percent",
+    "ratio": "ratio",
+    "s": "s",
     "share": "ratio",
     "w": "W",
 }
+# Meanings of names in queries that need no line.
+_MEANINGS = {name: f"{counted[0].upper()}{counted[1:]}" for name, counted in _COUNTED.items()}
+_MEANINGS |= {f"{name}_pct": f"Share of the {counted}" for name, counted in _COUNTED.items()}
+_MEANINGS |= {"gpu_h": "GPU-hours", "gpu_h_pct": "Share of all GPU-hours"}
+_MEANINGS |= {"run_s": "Run time", "wait_s": "Queueing delay"}
 
 
-@cache
-def read_units(schema: str) -> Mapping[str, Quantity]:
-    """Return the quantities of a schema by name: shared ones, its own, and the statistics of both."""
-    trace = all_traces().get(schema)
-    own = trace.quantities if trace else read_quantities(VIEWS / schema / SHARED.name)
-    declared = {quantity.name: quantity for quantity in (*read_quantities(SHARED), *own)}
-    return with_statistics(declared.values())
-
-
-def read_quantities(path: Path) -> list[Quantity]:
-    """Return the quantities of one file; none if there is no file."""
-    if not path.exists():
-        return []
-    with path.open(newline="", encoding="utf-8") as file:
-        return [
-            Quantity(row["quantity"], row["unit"], row["meaning"])
-            for row in csv.DictReader(file, strict=True)
-        ]
+def split_unit(text: str) -> tuple[str, str | None]:
+    """Split a text from the unit in brackets at its end: None without one, and empty for `[no unit]`."""
+    match = _BRACKETS.fullmatch(text)
+    if match is None:
+        return text, None
+    return match["text"], "" if match["unit"] == NO_UNIT else spell_unit(match["unit"])
 
 
 def unit_in(name: str) -> str | None:
@@ -110,18 +113,24 @@ def unit_in(name: str) -> str | None:
     return _ENDINGS.get("_".join(words[-2:])) or _ENDINGS.get(words[-1])
 
 
-def with_statistics(quantities: Iterable[Quantity]) -> dict[str, Quantity]:
-    """Return quantities and their statistics by name. A statistic that is declared itself is kept."""
-    found, declared = {}, {quantity.name: quantity for quantity in quantities}
-    for quantity in declared.values():
-        for prefix, label in _STATISTICS.items():
-            name, meaning = f"{prefix}_{quantity.name}", quantity.meaning
-            if meaning:
-                # "Run time" becomes "run time", but "GPU memory" stays.
-                first = meaning[0].lower() if meaning[1:2].islower() else meaning[0]
-                meaning = f"{label} {first}{meaning[1:]}"
-            found[name] = replace(quantity, name=name, meaning=meaning)
-    return found | declared
+def describe_name(name: str, stated: Stated) -> tuple[str, str | None]:
+    """Return what a name tells, given what the header of its query states: a meaning, and a unit or None.
+
+    A statistic has the unit and the meaning of the name after its prefix: `p95_wait_s` those of `wait_s`. A
+    few names, such as `jobs` and `run_s`, need no line. The meaning of any other is empty.
+    """
+    meaning, unit = _describe_name(name, stated)
+    prefix, _, base = name.partition("_")
+    if meaning or prefix not in STATISTICS:
+        return meaning, unit
+    meaning, unit = _describe_name(base, stated)
+    # "Run time" becomes "run time", but "GPU memory" stays.
+    first = meaning[:1].lower() if meaning[1:2].islower() else meaning[:1]
+    return meaning and f"{STATISTICS[prefix]} {first}{meaning[1:]}", unit
+
+
+def _describe_name(name: str, stated: Stated) -> tuple[str, str | None]:
+    return stated.get(name, (_MEANINGS.get(name, ""), None))
 
 
 def spell_unit(unit: str) -> str:

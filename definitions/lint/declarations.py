@@ -8,7 +8,6 @@ from tracehouse.definitions.findings import Finding, suggest
 from tracehouse.definitions.lint.metrics import lint_impossible_metrics, lint_metrics
 from tracehouse.definitions.lint.read import Definitions, Place, place_in_trace
 from tracehouse.definitions.requests import find_missing
-from tracehouse.definitions.units import SHARED, read_quantities, spell_unit
 from tracehouse.definitions.view_files import VIEWS
 from tracehouse.ingest.declare.sample_files import columns_off_pattern, missing_samples
 from tracehouse.ingest.declare.trace import Table, Trace
@@ -40,7 +39,6 @@ def lint_trace(definitions: Definitions, trace: Trace) -> Iterator[Finding]:
     yield from _lint_clocks(trace, place)
     yield from lint_metrics(definitions, trace, place)
     yield from lint_impossible_metrics(definitions, trace, place)
-    yield from _lint_quantities(trace, place)
 
 
 def _lint_table(trace: Trace, table: Table, place: Place) -> Iterator[Finding]:
@@ -120,17 +118,3 @@ def _lint_clocks(trace: Trace, place: Place) -> Iterator[Finding]:
         if clock.scale <= 0 or clock.resolution_s < 0:
             what = f"{clock.name} needs a scale above 0 and a resolution of at least 0 s"
             yield Finding(place(clock.name), what, "clock")
-
-
-def _lint_quantities(trace: Trace, place: Place) -> Iterator[Finding]:
-    shared = {quantity.name for quantity in read_quantities(SHARED)}
-    counts = Counter(quantity.name for quantity in trace.quantities)
-    for quantity in trace.quantities:
-        at = place(quantity.name)
-        if spell_unit(quantity.unit) != quantity.unit:
-            what = f"write the unit of {quantity.name} as {spell_unit(quantity.unit)}"
-            yield Finding(at, what, "unit")
-        if quantity.name in shared or counts[quantity.name] > 1:
-            yield Finding(
-                at, f"{quantity.name} is declared twice: {SHARED} has names that traces share", "unit"
-            )

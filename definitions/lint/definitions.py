@@ -14,6 +14,7 @@ from tracehouse.definitions.parameters import NUMBER, Parameter
 from tracehouse.definitions.query_columns import lint_values
 from tracehouse.definitions.query_files import CHART_KEYS, DRAWN_KEYS, QueryFile
 from tracehouse.definitions.released import LOCK, released
+from tracehouse.definitions.units import STATISTICS
 from tracehouse.definitions.view_files import ViewFile
 
 # A list of 80 columns shows 41 letters of a title, so the text before the brackets is not much longer.
@@ -66,9 +67,10 @@ def lint_result(query: QueryFile, columns: Collection[str]) -> Iterator[Finding]
     These rules hold for the user's own queries, too.
     """
     drawn = query.chart.columns if query.chart else []
-    for key, names in (("chart", drawn), ("column", list(query.column_docs))):
+    bases = {base for prefix, _, base in (name.partition("_") for name in columns) if prefix in STATISTICS}
+    for key, names, known in (("chart", drawn, set()), ("column", [*query.column_docs], bases)):
         for name in names if "*" not in columns else ():
-            if name not in columns:
+            if name not in columns and name not in known:
                 what = f"`{key}` names {name}, which the query does not return{suggest(name, columns)}"
                 yield Finding(place_of(query.path, f"-- {key}:"), what, f"{key} column")
     if query.chart:

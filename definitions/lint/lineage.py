@@ -25,6 +25,7 @@ from tracehouse.definitions.graph import sort_views, with_dependencies
 from tracehouse.definitions.lint.read import Definitions, names_selected
 from tracehouse.definitions.query_columns import describe_columns, lint_parameter_names
 from tracehouse.definitions.query_files import QueryFile
+from tracehouse.definitions.units import NO_UNIT
 from tracehouse.definitions.view_files import ViewFile, plain_names
 from tracehouse.ingest.declare.trace import all_traces
 
@@ -212,7 +213,7 @@ def _lint_columns(lineage: _Lineage, query: QueryFile) -> Iterator[Finding]:
 
 def _no_unit(file: ViewFile | QueryFile, name: str) -> Finding:
     what = (
-        f"no unit of {name} is known: end the name in one, such as run_s, or declare a Quantity, with"
-        ' the unit "" for a label or an index'
+        f"no unit of {name} is known: end the name in one, such as run_s, or write [unit] in the comment or"
+        f" the header that describes the column; for a label or an index write [{NO_UNIT}]"
     )
     return Finding(place_of(file.path, name), what, "unit")

@@ -4,14 +4,16 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from tracehouse.definitions.findings import Finding
+from tracehouse.definitions.column_docs import parse_comment
+from tracehouse.definitions.findings import Finding, place_of
 from tracehouse.definitions.lint.declarations import lint_trace
 from tracehouse.definitions.lint.definitions import lint_query, lint_versions, lint_view
 from tracehouse.definitions.lint.figures import lint_figure
 from tracehouse.definitions.lint.lineage import lint_inherited
-from tracehouse.definitions.lint.read import Definitions, place_in_trace, read
+from tracehouse.definitions.lint.read import Definitions, read
 from tracehouse.definitions.query_files import QueryFile
 from tracehouse.definitions.released import schema_of
+from tracehouse.definitions.units import NO_UNIT
 from tracehouse.definitions.view_files import ViewFile
 from tracehouse.ingest.traces import trace_names
 
@@ -68,20 +70,27 @@ def lint_all(definitions: Definitions, schema: str = "") -> Iterator[Finding]:
 
 
 def _lint_repeated(definitions: Definitions) -> Iterator[Finding]:
-    """Yield titles of queries that several have, and names of quantities with several units."""
+    """Yield titles of queries that several have, and names with several units."""
     titles: dict[str, list[str]] = defaultdict(list)
     for query in (one for one in definitions.queries if one.header.title):
         titles[query.header.title.casefold()].append(str(query.path))
     for paths in titles.values():
         if len(paths) > 1:
             yield Finding(paths[-1], f"has the same title as {paths[0]}", "title")
-    units: dict[str, dict[str, str]] = defaultdict(dict)
-    for trace in definitions.traces:
-        for quantity in trace.quantities:
-            units[quantity.name].setdefault(quantity.unit, trace.name)
-    for name, traces in units.items():
-        if len(traces) > 1:
-            listed = " and ".join(f"{unit or 'none'} in {trace}" for unit, trace in traces.items())
-            for declaring in traces.values():
-                at = place_in_trace(declaring, f'"{name}"')
-                yield Finding(at, f"{name} has several units: {listed}", "unit")
+    first: dict[str, tuple[str, Path]] = {}
+    files: list[ViewFile | QueryFile] = [*definitions.views, *definitions.queries]
+    for file in files:
+        for name, unit in _stated_units(file):
+            known, path = first.setdefault(name, (unit, file.path))
+            if unit != known:
+                what = f"{name} has the unit {unit or NO_UNIT}, but {known or NO_UNIT} in {path}"
+                yield Finding(place_of(file.path, name), what, "unit")
+
+
+def _stated_units(file: ViewFile | QueryFile) -> Iterator[tuple[str, str]]:
+    stated = (
+        {name: parse_comment(text).unit for name, text in file.column_comments.items()}
+        if isinstance(file, ViewFile)
+        else {name: unit for name, (_, unit) in file.column_docs.items()}
+    )
+    return ((name, unit) for name, unit in stated.items() if unit is not None)

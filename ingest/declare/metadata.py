@@ -1,4 +1,4 @@
-"""What a trace's declaration states besides its columns: pitfalls, clocks, metrics, quantities, files."""
+"""What a trace's declaration states besides its columns: pitfalls, clocks, metrics, files."""
 
 from dataclasses import KW_ONLY, dataclass
 from typing import Literal
@@ -82,22 +82,6 @@ class MetricSupport:
     def is_possible(self) -> bool:
         """Whether the trace records the metric, exactly or not."""
         return self.exactness != "impossible"
-
-
-@dataclass(frozen=True)
-class Quantity:
-    """The unit and meaning of all columns with one name in the views and queries of a trace.
-
-    `unit` is empty for labels, ranks and indexes. `meaning` describes columns that a query computes and does
-    not describe itself; it is empty if no query has such a column.
-    """
-
-    name: str
-    unit: str
-    meaning: str = ""
-
-    def __post_init__(self) -> None:
-        check_types(self)
 
 
 @dataclass(frozen=True)

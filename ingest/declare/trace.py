@@ -25,7 +25,6 @@ from tracehouse.ingest.declare.metadata import (
     Clock,
     MetricSupport,
     PublishedFile,
-    Quantity,
     SkippedFile,
 )
 from tracehouse.ingest.declare.sample_distributions import Distribution
@@ -442,9 +441,8 @@ class Trace:
 
     `clock` is the clock of all times whose column names none. `caveats` are pitfalls that concern parts of
     several tables; declare the others with their column or table. `metrics` are the metrics that the trace
-    supports, `quantities` the units and meanings of columns of its views and queries, `files` its raw files.
-    `skipped_files` are files of the publisher that ingest leaves out. `requests` are the requests of an
-    inference service, if it is one.
+    supports, `files` its raw files. `skipped_files` are files of the publisher that ingest leaves out.
+    `requests` are the requests of an inference service, if it is one.
     """
 
     name: str
@@ -458,7 +456,6 @@ class Trace:
     clock: Clock | None = None
     caveats: tuple[Caveat, ...] = ()
     metrics: tuple[MetricSupport, ...] = ()
-    quantities: tuple[Quantity, ...] = ()
     files: tuple[PublishedFile, ...] = ()
     requests: Requests | None = None
     skipped_files: tuple[SkippedFile, ...] = ()

@@ -26,7 +26,7 @@ Pitfalls:
 
 from dataclasses import replace
 
-from tracehouse.ingest.declare.metadata import Caveat, Clock, MetricSupport, PublishedFile, Quantity
+from tracehouse.ingest.declare.metadata import Caveat, Clock, MetricSupport, PublishedFile
 from tracehouse.ingest.declare.sample_distributions import LogNormal, Names
 from tracehouse.ingest.declare.trace import Column, Reference, Table, Trace
 
@@ -601,50 +601,6 @@ METRICS = (
     MetricSupport("calendar date", "impossible", "day counts from an unpublished date."),
 )
 
-QUANTITIES = (
-    Quantity("active_gpu_h", "GPU-h", "GPU time held by HP and LP pods that are not in standby"),
-    Quantity("clusters", "clusters"),
-    Quantity("cpus_per_gpu", "CPU cores per GPU"),
-    Quantity("first_hour", ""),
-    Quantity("free_slots", "GPUs"),
-    Quantity("gap_hours", "h"),
-    Quantity(
-        "gap_pct", "percent", "Share of the pods that were missing in an hour between their first and last"
-    ),
-    Quantity("gpu_pods", "pods", "Pods with a GPU"),
-    Quantity("hour", ""),
-    Quantity("hours", "h"),
-    Quantity("hp_gpu_h", "GPU-h", "GPU time held by HP pods"),
-    Quantity("hp_pods", "pods", "HP pods"),
-    Quantity("hp_standby_gpu_h", "GPU-h", "GPU time held by HP pods in standby"),
-    Quantity(
-        "idle_standby_gpu_h",
-        "GPU-h",
-        "GPU time held by HP pods in standby that LP pods of the same server do not use",
-    ),
-    Quantity("job_gpus_and_cpus", ""),
-    Quantity("last_hour", ""),
-    Quantity("lifetime_h", "h", "Hours from the first to the last in which a pod was seen"),
-    Quantity("lp_gpu_h", "GPU-h", "GPU time held by LP pods"),
-    Quantity("pod_hours", "pod-hours"),
-    Quantity("pods", "pods", "Pods"),
-    Quantity("ready_wait_s", "s", "Time from scheduling to readiness"),
-    Quantity("received_gibps", "GiB/s"),
-    Quantity(
-        "requested", "", "GPUs or CPU cores that the pods of a workload request together in its peak hour"
-    ),
-    Quantity("sent_gibps", "GiB/s"),
-    Quantity("server_hours", "server-hours"),
-    Quantity("servers", "servers", "Servers"),
-    Quantity("sets", "sets"),
-    Quantity("spans", "spans", "Execution spans"),
-    Quantity("standby_gpu_h", "GPU-h", "GPU time held by HP pods in standby"),
-    Quantity("switches", "switches"),
-    Quantity("traffic_gibps", "GiB/s", "Mean traffic in an hour of a server, or of one of its GPUs"),
-    Quantity("value", ""),
-    Quantity("workloads", "workloads", "Workloads"),
-)
-
 FILES_AT = "https://tre-clusterdata.oss-cn-hangzhou.aliyuncs.com/cluster-trace-gpu-v2026/data"
 FILES = (
     PublishedFile(
@@ -685,6 +641,5 @@ TRACE = Trace(
     tables=(POD_HOURLY, SERVER_HOURLY, NETWORK_HOURLY, JOB_EXECUTION_SUMMARY),
     caveats=CAVEATS,
     metrics=METRICS,
-    quantities=QUANTITIES,
     files=FILES,
 )

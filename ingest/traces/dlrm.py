@@ -17,7 +17,7 @@ Pitfalls:
 """
 
 from tracehouse.ingest.declare.column_types import TypeName
-from tracehouse.ingest.declare.metadata import Caveat, Clock, MetricSupport, PublishedFile, Quantity
+from tracehouse.ingest.declare.metadata import Caveat, Clock, MetricSupport, PublishedFile
 from tracehouse.ingest.declare.sample_distributions import Arrivals, Distribution, Names
 from tracehouse.ingest.declare.trace import Column, Table, Trace
 
@@ -194,14 +194,6 @@ METRICS = (
     MetricSupport("calendar date", "impossible", "The date on which creation_time is 0 is not published."),
 )
 
-QUANTITIES = (
-    Quantity("held_cpus", "CPU cores", "CPU cores of running instances"),
-    Quantity("held_gpus", "GPUs", "GPUs of running instances"),
-    Quantity("held_memory_gib", "GiB", "Memory of running instances"),
-    Quantity("running_instances", "instances", "Running instances"),
-    Quantity("service", ""),
-)
-
 FILES_AT = "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2025"
 FILES = (
     PublishedFile(
@@ -223,6 +215,5 @@ TRACE = Trace(
     tables=(INSTANCE,),
     clock=CLOCK,
     metrics=METRICS,
-    quantities=QUANTITIES,
     files=FILES,
 )

@@ -14,7 +14,7 @@ instants. Requests do not reserve GPUs and therefore are not jobs: there is no v
 
 import re
 
-from tracehouse.ingest.declare.metadata import Caveat, Clock, MetricSupport, PublishedFile, Quantity
+from tracehouse.ingest.declare.metadata import Caveat, Clock, MetricSupport, PublishedFile
 from tracehouse.ingest.declare.trace import Column, Requests, Rule, Table, Trace
 
 TELEMETRY_CLOCK = Clock(
@@ -451,18 +451,6 @@ METRICS = (
     ),
 )
 
-QUANTITIES = (
-    Quantity("cached_models", "models"),
-    Quantity("distinct_models", "models"),
-    Quantity("gpu_containers", "containers"),
-    Quantity("load_band", ""),
-    Quantity("minutes_of_day", "min"),
-    Quantity("queued_requests", "requests", "Queued requests"),
-    Quantity("rank", ""),
-    Quantity("request_rate", "requests per s"),
-    Quantity("shape_band", "", "Band of the shape of a request"),
-)
-
 FILES_AT = "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-v2026-GenAI"
 FILES = (
     PublishedFile(
@@ -557,7 +545,6 @@ TRACE = Trace(
     ),
     caveats=CAVEATS,
     metrics=METRICS,
-    quantities=QUANTITIES,
     files=FILES,
     requests=Requests(
         table="lora_request_trace",

@@ -19,7 +19,7 @@ Pitfalls:
 - The GPUs of a VC change from day to day; `total` is their sum, not a VC.
 """
 
-from tracehouse.ingest.declare.metadata import Caveat, Clock, MetricSupport, Quantity
+from tracehouse.ingest.declare.metadata import Caveat, Clock, MetricSupport
 from tracehouse.ingest.declare.sample_distributions import Arrivals, LogNormal, Names
 from tracehouse.ingest.declare.trace import Column, Rule, Table, Trace, Wide
 
@@ -371,20 +371,6 @@ METRICS = (
     ),
 )
 
-QUANTITIES = (
-    Quantity(
-        "capacity_gpus", "GPUs", "GPUs of the cluster on that day; NULL where the file does not list it"
-    ),
-    Quantity("final_state", "", "State as published, or outcome"),
-    Quantity("held_gpus", "GPUs", "GPUs that jobs hold, mean over the day"),
-    Quantity("held_pct", "percent", "Held GPUs in percent of the capacity"),
-    Quantity("single_job_users", "users", "Users with a single GPU job"),
-    Quantity("submitted_gpus", "GPUs", "GPUs that submitted jobs request"),
-    Quantity("top_jobs_pct", "percent", "Share of the GPU jobs of the users with the most jobs"),
-    Quantity("vc", "", "Virtual cluster"),
-    Quantity("vcs", "virtual clusters", "Virtual clusters that jobs were submitted to"),
-)
-
 TRACE = Trace(
     name="helios",
     title="SenseTime Helios (2020)",
@@ -403,5 +389,4 @@ TRACE = Trace(
     ),
     tables=(JOB, GPU_COUNT),
     metrics=METRICS,
-    quantities=QUANTITIES,
 )

@@ -20,7 +20,7 @@ Pitfalls:
 - The last line of each CSV has no newline, so a CSV that is truncated inside its last line looks complete.
 """
 
-from tracehouse.ingest.declare.metadata import Caveat, Clock, MetricSupport, PublishedFile, Quantity
+from tracehouse.ingest.declare.metadata import Caveat, Clock, MetricSupport, PublishedFile
 from tracehouse.ingest.declare.sample_distributions import Arrivals, LogNormal, Names
 from tracehouse.ingest.declare.trace import Column, Rule, Table, Trace
 
@@ -495,29 +495,6 @@ METRICS = (
     ),
 )
 
-QUANTITIES = (
-    Quantity("arrival_span_h", "h", "Hours from the first submission to the last"),
-    Quantity("arrivals", "jobs", "Jobs submitted on the day"),
-    Quantity("feasible_jobs", "jobs", "Jobs that would meet their deadline if they started at submission"),
-    Quantity("feasible_pct", "percent", "Share of the jobs that would meet their deadline"),
-    Quantity("from_date", "", "Date that the week begins on"),
-    Quantity(
-        "generated_differs",
-        "jobs",
-        "Testbed jobs with a different model, batch size, number of iterations or deadline in cluster02",
-    ),
-    Quantity("in_cluster02", "jobs", "Testbed jobs that cluster02 contains too"),
-    Quantity("iterations_per_s", "iterations per s", "Iterations per second"),
-    Quantity("needed_speedup", "ratio", "Speed-up needed to meet the deadline"),
-    Quantity("num_iteration", "iterations"),
-    Quantity("offered_gpus", "GPUs", "GPUs that jobs would hold if each started at submission"),
-    Quantity("offered_utilization", "ratio"),
-    Quantity("slack_s", "s", "Slack: time to the deadline minus run time"),
-    Quantity("tightness", "ratio", "Tightness: time to the deadline divided by run time"),
-    Quantity("tightness_from", "ratio", "Lower bound of the bin of tightness"),
-    Quantity("week", "", "Week from the start of the collection, from 0"),
-)
-
 FILES_AT = "https://github.com/microsoft/elasticflow-traces/raw/HEAD/data"
 FILES = (
     PublishedFile("data/raw-traces.tar.gz", f"{FILES_AT}/raw-traces.tar.gz", bytes=1_943_846),
@@ -546,6 +523,5 @@ TRACE = Trace(
     clock=CLOCK,
     caveats=CAVEATS,
     metrics=METRICS,
-    quantities=QUANTITIES,
     files=FILES,
 )

@@ -22,7 +22,7 @@ Pitfalls:
 - ``NA`` means that a GPU or a server was offline.
 """
 
-from tracehouse.ingest.declare.metadata import Caveat, Clock, MetricSupport, PublishedFile, Quantity
+from tracehouse.ingest.declare.metadata import Caveat, Clock, MetricSupport, PublishedFile
 from tracehouse.ingest.declare.sample_distributions import Arrivals, Names
 from tracehouse.ingest.declare.trace import Column, JsonList, Reference, Rule, Table, Trace
 
@@ -506,37 +506,6 @@ METRICS = (
     ),
 )
 
-QUANTITIES = (
-    Quantity("allocations", "allocations"),
-    Quantity("attempt", ""),
-    Quantity("attempt_class", "", "First attempt of a job, or later ones"),
-    Quantity("attempts", "attempts", "Attempts to run jobs"),
-    Quantity("attempts_pct", "percent", "Share of the attempts"),
-    Quantity("attempts_without_wait", "attempts"),
-    Quantity("disagrees", ""),
-    Quantity("double_allocations", "allocations"),
-    Quantity(
-        "earlier_gpu_h_pct", "percent", "Share of the GPU-hours in attempts that were followed by another"
-    ),
-    Quantity("excess", "attempts"),
-    Quantity("fitting_jobs", ""),
-    Quantity("gpu_band", ""),
-    Quantity("gpu_minutes", "min", "Measured GPU-minutes"),
-    Quantity("held_gpus", "GPUs", "GPUs held by attempts, mean over the day"),
-    Quantity("hour", "", "Start of the hour"),
-    Quantity("hour_start_s", "s", "Start of the hour, seconds since 1970 on the log's clock"),
-    Quantity("jobs_with_run", "jobs", "Jobs whose run time is known"),
-    Quantity("jobs_without_attempt", "jobs", "Jobs without a recorded attempt"),
-    Quantity("max_attempts", "attempts", "Largest number of attempts of a job"),
-    Quantity("mean_retries", "attempts", "Mean number of attempts after the first"),
-    Quantity("published_status", ""),
-    Quantity("retried_pct", "percent", "Share of the jobs that had another attempt"),
-    Quantity("sampled_per", ""),
-    Quantity("untimed_allocations", "allocations"),
-    Quantity("vc", "", "Virtual cluster, or all"),
-    Quantity("waited_h", "h", "Sum of the queueing delays"),
-)
-
 FILES_AT = "https://github.com/msr-fiddle/philly-traces/raw/HEAD"
 FILES = (PublishedFile("trace-data.tar.gz", f"{FILES_AT}/trace-data.tar.gz", bytes=1_055_988_361),)
 
@@ -559,6 +528,5 @@ TRACE = Trace(
     tables=(JOB, ATTEMPT, ATTEMPT_MACHINE, MACHINE, GPU_UTIL, CPU_UTIL, MEM_UTIL),
     caveats=CAVEATS,
     metrics=METRICS,
-    quantities=QUANTITIES,
     files=FILES,
 )

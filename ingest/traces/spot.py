@@ -18,7 +18,7 @@ Pitfalls:
 - Jobs that were running when the trace began or ended appear to be cut off there.
 """
 
-from tracehouse.ingest.declare.metadata import Caveat, Clock, MetricSupport, PublishedFile, Quantity
+from tracehouse.ingest.declare.metadata import Caveat, Clock, MetricSupport, PublishedFile
 from tracehouse.ingest.declare.sample_distributions import Arrivals, LogNormal
 from tracehouse.ingest.declare.trace import Column, Reference, Table, Trace
 
@@ -276,18 +276,6 @@ METRICS = (
     MetricSupport("calendar date", "impossible", "The date of the first submit_time is not published."),
 )
 
-QUANTITIES = (
-    Quantity("capacity_gpus", "GPUs", "GPUs of the nodes of the model"),
-    Quantity(
-        "demanded_gpus", "GPUs", "GPUs of jobs that run from submission for their duration, mean over the day"
-    ),
-    Quantity("demanded_pct", "percent", "Demanded GPUs in percent of the capacity"),
-    Quantity("day_start_s", "s", "Start of the day on the clock of the trace"),
-    Quantity("hour_start_s", "s", "Start of the hour on the clock of the trace"),
-    Quantity("organizations", "organizations", "Organisations that pay for jobs"),
-    Quantity("whole_nodes", "nodes", "Nodes with 8 GPUs"),
-)
-
 FILES_AT = "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-v2026-spot-gpu"
 FILES = (
     PublishedFile("node_info_df.csv", f"{FILES_AT}/node_info_df.csv", bytes=78_330),
@@ -314,6 +302,5 @@ TRACE = Trace(
     tables=(NODE, JOB),
     clock=CLOCK,
     metrics=METRICS,
-    quantities=QUANTITIES,
     files=FILES,
 )

@@ -24,7 +24,7 @@ Pitfalls:
 - The highest power limit differs by GPU, and average power may exceed the limit.
 """
 
-from tracehouse.ingest.declare.metadata import Caveat, Clock, MetricSupport, PublishedFile, Quantity
+from tracehouse.ingest.declare.metadata import Caveat, Clock, MetricSupport, PublishedFile
 from tracehouse.ingest.declare.sample_distributions import Arrivals, LogNormal, Names
 from tracehouse.ingest.declare.trace import Column, Reference, Rule, Table, Trace
 
@@ -577,93 +577,6 @@ METRICS = (
     ),
 )
 
-QUANTITIES = (
-    Quantity("average_power_w", "W", "Mean power that the GPU draws over an epoch"),
-    Quantity("baseline_cost_j", "J", "Cost of the default batch size at the largest power limit"),
-    Quantity(
-        "baseline_energy_j",
-        "J",
-        "Energy of one training at the default batch size and the largest power limit",
-    ),
-    Quantity("batch_only_batch_size", ""),
-    Quantity("batch_sizes", "batch sizes", "Batch sizes with rows"),
-    Quantity("both", "configurations", "Configurations that are profiled and trained"),
-    Quantity("configs", "configurations"),
-    Quantity("cost_cut_pct", "percent", "Cost saved in percent of the cost of the baseline"),
-    Quantity("cost_j", "J", "Cost: eta times energy plus (1 - eta) times the largest power limit times time"),
-    Quantity(
-        "cost_per_epoch_j",
-        "J",
-        "Cost of an epoch: eta times energy plus (1 - eta) times the largest power limit times duration",
-    ),
-    Quantity(
-        "cv_reached_epochs",
-        "ratio",
-        "Sample standard deviation of the epochs to the target over their mean, of runs that reached it",
-    ),
-    Quantity("dataset", "", "Data set, or all"),
-    Quantity("default_batch_size", ""),
-    Quantity("default_energy_kwh", "kWh", "Energy of the replayed jobs in the default configuration"),
-    Quantity("default_time_h", "h", "Time of the replayed jobs in the default configuration"),
-    Quantity("energy_per_epoch_j", "J", "Energy of one epoch as its duration times its average power"),
-    Quantity("energy_saved_pct", "percent", "Energy saved compared with the largest power limit"),
-    Quantity("energy_to_accuracy_j", "J", "Energy to the target by the mean of the runs' epochs"),
-    Quantity("is_cheapest", "", "Whether no other power limit costs less"),
-    Quantity("joint_batch_size", ""),
-    Quantity("largest_ratio", "ratio", "Largest ratio of average power to limit"),
-    Quantity("max_energy_to_accuracy_j", "J", "Energy to the target of the run with the most epochs"),
-    Quantity("max_time_to_accuracy_s", "s", "Time to the target of the run with the most epochs"),
-    Quantity("median_energy_to_accuracy_j", "J", "Energy to the target by the median of the runs' epochs"),
-    Quantity("median_time_to_accuracy_s", "s", "Time to the target by the median of the runs' epochs"),
-    Quantity("min_energy_to_accuracy_j", "J", "Energy to the target of the run with the fewest epochs"),
-    Quantity("min_time_to_accuracy_s", "s", "Time to the target of the run with the fewest epochs"),
-    Quantity("oracle_batch_size", "", "Training batch size of the configuration of least cost"),
-    Quantity("oracle_energy_j", "J", "Energy of one training in the configuration of least cost"),
-    Quantity("oracle_energy_kwh", "kWh", "Energy of the replayed jobs in the configuration of least cost"),
-    Quantity("oracle_power_limit_w", "W", "Power limit of the configuration of least cost"),
-    Quantity(
-        "oracle_saved_pct",
-        "percent",
-        "Share of the energy of the default configuration that the configuration of least cost saves",
-    ),
-    Quantity("oracle_time_h", "h", "Time of the replayed jobs in the configuration of least cost"),
-    Quantity("pareto_configs", "configurations"),
-    Quantity("policy_batch_size", "", "Training batch size that the policy chooses"),
-    Quantity("policy_energy_j", "J", "Energy of one training in the configuration that the policy chooses"),
-    Quantity(
-        "policy_energy_kwh", "kWh", "Energy of the replayed jobs in the configuration that the policy chooses"
-    ),
-    Quantity("policy_power_limit_w", "W", "Power limit that the policy chooses"),
-    Quantity(
-        "policy_saved_pct",
-        "percent",
-        "Share of the energy of the default configuration that the policy saves",
-    ),
-    Quantity("policy_time_h", "h", "Time of the replayed jobs in the configuration that the policy chooses"),
-    Quantity("power_limit_w", "W", "Power limit set on the GPU"),
-    Quantity("power_only", "configurations", "Configurations that are profiled but not trained"),
-    Quantity("reached_epochs", "epochs", "Epochs to the target of the runs that reached it"),
-    Quantity("recurring_groups", "groups", "Groups of recurring jobs in the schedule"),
-    Quantity(
-        "replayed_jobs",
-        "jobs",
-        "Jobs of the schedule whose runtime ratio and default configuration are known",
-    ),
-    Quantity("rows", "rows", "Rows"),
-    Quantity("rows_over", "rows", "Rows whose average power is above the limit"),
-    Quantity("rows_over_pct", "percent", "Share of the rows whose average power is above the limit"),
-    Quantity("runs_reached", "runs", "Training runs that reached the target"),
-    Quantity("runs_unreached", "runs", "Training runs that missed the target"),
-    Quantity("target_metric", "", "Validation metric to reach on the scale of the data set"),
-    Quantity("targets", "targets", "Targets with rows"),
-    Quantity("time_added_pct", "percent", "Time added compared with the largest power limit"),
-    Quantity("time_per_epoch_s", "s", "Duration of one epoch"),
-    Quantity("time_to_accuracy_s", "s", "Time to the target by the mean of the runs' epochs"),
-    Quantity("train_only", "configurations", "Configurations that are trained but not profiled on this GPU"),
-    Quantity("train_rows", "rows", "Rows of the training trace"),
-    Quantity("unreached_rows", "rows", "Rows whose run missed the target"),
-)
-
 FILES_AT = "https://github.com/ml-energy/zeus/raw/master/examples/research_reproducibility/zeus_nsdi23/trace"
 BACKUP_AT = "https://github.com/SymbioticLab/Zeus/raw/v0.3.0/trace"
 FILES = (
@@ -724,6 +637,5 @@ TRACE = Trace(
     clock=CLOCK,
     caveats=CAVEATS,
     metrics=METRICS,
-    quantities=QUANTITIES,
     files=FILES,
 )

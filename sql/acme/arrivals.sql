@@ -2,6 +2,13 @@
 -- caveat: acme.paper_counts_more_jobs
 -- resolves_caveat: acme.cpu_jobs_included
 -- column: jobs: GPU jobs of the cluster
+-- column: first_submit: First submission
+-- column: last_submit: Last submission
+-- column: mean_gap_s: Mean gap between consecutive submissions
+-- column: cv_gap [ratio]: Standard deviation of the gaps over their mean
+-- column: same_second_pct: Share of the jobs submitted in the same second as another
+-- column: busiest_hour_jobs: GPU jobs submitted in the busiest hour
+-- column: mean_hour_jobs: Mean number of GPU jobs submitted per hour
 create or replace macro acme.arrivals(on_cluster varchar := 'seren') as table
 -- Uses seconds and hours since 1970, which do not depend on the time zone of the client.
 with submitted as (

@@ -3,6 +3,8 @@
 -- caveat: acme.paper_counts_more_jobs
 -- resolves_caveat: acme.cpu_jobs_included
 -- chart: heat x=hour_of_day y=weekday color=jobs
+-- column: hour_of_day [no unit]: Hour of the day at the location of the cluster, 0 to 23
+-- column: weekday [no unit]: Day of the week at the location of the cluster, 1 Monday to 7 Sunday
 -- column: jobs: GPU jobs of the cluster
 create or replace macro acme.arrivals_by_hour(on_cluster varchar := 'seren') as table
 with hours as (

@@ -3,12 +3,22 @@
 -- resolves_caveat: acme.cpu_jobs_included
 -- resolves_caveat: acme.summary_gaps_and_zeros
 -- chart: bar x=cluster y=mean_run_s color=origin title=Mean run time by cluster, as published or measured
+-- column: cluster: Cluster, or all
+-- column: origin: Origin of a figure: published or measured
 -- column: jobs: All jobs, as published or measured
 -- column: cpu_jobs: Jobs without a GPU, as published or measured
 -- column: gpu_jobs: Jobs with a GPU, as published or measured
--- column: failed_jobs_pct: Share of the GPU jobs that failed, preempted ones included
--- column: failed_gpu_h_pct: Share of the GPU-hours in jobs that failed, preempted ones included
+-- column: covered_pct: Share of the jobs whose run time is known
+-- column: mean_gpus: Mean number of GPUs of a job
+-- column: median_gpus: Median number of GPUs of a job
+-- column: max_gpus: Largest number of GPUs of a job
 -- column: gpu_h: GPU-hours of GPU jobs, as published or measured
+-- column: completed_jobs_pct: Share of the GPU jobs that completed
+-- column: cancelled_jobs_pct: Share of the GPU jobs that were cancelled
+-- column: failed_jobs_pct: Share of the GPU jobs that failed, preempted ones included
+-- column: completed_gpu_h_pct: Share of the GPU-hours in jobs that completed
+-- column: cancelled_gpu_h_pct: Share of the GPU-hours in jobs that were cancelled
+-- column: failed_gpu_h_pct: Share of the GPU-hours in jobs that failed, preempted ones included
 create or replace macro acme.clusters_compared(by_publisher boolean := false) as table
 with published as (
     select

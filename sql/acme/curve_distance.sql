@@ -1,6 +1,8 @@
 -- Distance from a published distribution (Acme telemetry)
 -- resolves_caveat: acme.dram_active_one_row
 -- resolves_caveat: acme.xid_is_a_latch
+-- column: published_points [points]: Points of the published curve
+-- column: largest_difference_pct [percentage points]: Largest difference between the published and the measured curve
 create or replace macro acme.curve_distance(on_curve varchar := 'kalos.gpu_util_pct') as table
 with samples as (
     select

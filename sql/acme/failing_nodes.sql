@@ -3,11 +3,12 @@
 -- resolves_caveat: acme.dram_active_one_row
 -- resolves_caveat: acme.no_nodes_on_jobs
 -- chart: line x=rank y=cumulative_pct xname=nodes_with_the_most_onsets yname=onsets_of_these_nodes_pct title=Share of error onsets by nodes with the most (Acme GPUs)
--- column: gpus_with_onset: GPUs of the node that had an onset
--- column: onsets: Onsets of any error code on the GPUs of the node
+-- column: rank [no unit]: Rank, from 1
+-- column: gpus_with_onset [GPUs]: GPUs of the node that had an onset
+-- column: onsets [onsets]: Onsets of any error code on the GPUs of the node
 -- column: onsets_pct: Share of the node in the onsets of the cluster
 -- column: cumulative_pct: Share of the onsets on this node and the nodes before it
--- column: nodes_seen: Nodes of which error codes were recorded, the same in each row
+-- column: nodes_seen [nodes]: Nodes of which error codes were recorded, the same in each row
 create or replace macro acme.failing_nodes(
     on_cluster varchar := 'kalos',
     -- number of nodes to list, those with the most onsets [1 to 1000000]

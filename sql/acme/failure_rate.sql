@@ -5,10 +5,15 @@
 -- caveat: acme.types_differ_by_cluster
 -- resolves_caveat: acme.cpu_jobs_included
 -- chart: point x=size_band y=gpu_h_per_failure:log color=workload_type xname=requested_gpus
+-- column: workload_type: Type of work, or all
+-- column: size_band: Band of requested GPUs
 -- column: jobs: Jobs of the type and band, or the GPU jobs with gpu_only
 -- column: failed_jobs: Jobs of the type and band that failed
 -- column: failed_jobs_pct: Share of the jobs of the type and band that failed
 -- column: held_gpu_h: GPU-hours from start to end, for all outcomes
+-- column: gpu_h_per_failure [GPU-h]: GPU-hours held for each failed job
+-- column: covered_pct: Share of the jobs whose run time is known
+-- column: known_pct: Share of the jobs whose outcome is known
 create or replace macro acme.failure_rate(
     on_cluster varchar := 'seren',
     gpu_only boolean := true,

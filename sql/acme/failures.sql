@@ -4,6 +4,10 @@
 -- caveat: acme.states_beyond_readme
 -- resolves_caveat: acme.cpu_jobs_included
 -- chart: bar x=cluster y=failed_gpu_h_pct title=Share of GPU-hours of failed jobs by cluster (Acme jobs)
+-- column: failed_jobs: Jobs that failed
+-- column: failed_jobs_pct: Share of the jobs of the cluster that failed
+-- column: failed_gpu_h: GPU-hours of jobs that failed
+-- column: failed_gpu_h_pct: Share of the GPU-hours of the cluster in jobs that failed
 -- column: covered_failed_pct: Share of the failed jobs with known GPU-hours
 create or replace macro acme.failures(
     gpu_only boolean := true, preempted_fails boolean := false, by_publisher boolean := false

@@ -5,6 +5,8 @@
 -- resolves_caveat: acme.power_claim_not_reproduced
 -- chart: point x=node y=mean_value yname=mean_{on_metric} note=A point for each GPU, in the first full hour of the metric or the chosen one.
 -- column: samples: Samples of the hour
+-- column: empty_samples: Cells of the publisher's table that hold no sample
+-- column: value [no unit]: Value, in the unit of the metric or curve
 create or replace macro acme.fleet_hour(
     on_cluster varchar := 'kalos',
     -- [GPU_UTIL GPU_TEMP MEMORY_TEMP MEM_CLOCK SM_CLOCK MEM_COPY_UTIL FB_FREE FB_USED POWER_USAGE DRAM_ACTIVE

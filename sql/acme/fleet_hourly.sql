@@ -5,6 +5,16 @@
 -- resolves_caveat: acme.cpu_jobs_included
 -- resolves_caveat: acme.dram_active_one_row
 -- resolves_caveat: acme.kalos_host_cpu_over_100
+-- column: hour: Start of the hour
+-- column: held_gpus: GPUs that jobs hold, mean over the hour
+-- column: held_gpus_pct: Held GPUs in percent of the published fleet
+-- column: unended_jobs: GPU jobs that started in the hour without a later end
+-- column: util_gpus_pct: GPUs with a sample of utilisation in percent of the published fleet
+-- column: util_covered_pct: Share of the hour's minutes with a sample of utilisation
+-- column: power_gpus_pct: GPUs with a sample of power in percent of the published fleet
+-- column: power_covered_pct: Share of the hour's minutes with a sample of power
+-- column: onsets [onsets]: Onsets: changes from no error to an error code
+-- column: xid_covered_pct: Share of the hour's minutes with error codes recorded, none included
 -- chart: line x=hour y=held_gpus partial=first,last title=Allocated GPUs per hour (Acme)
 create or replace macro acme.fleet_hourly(on_cluster varchar := 'kalos') as table
 with started as (

@@ -2,7 +2,9 @@
 -- caveat: acme.paper_counts_more_jobs
 -- resolves_caveat: acme.cpu_jobs_included
 -- chart: step x=at_most_gpus:log y=jobs_pct color=cluster with=every_value xname=requested_gpus title=Job size distribution by cluster (Acme GPU jobs)
+-- column: at_most_gpus: Upper bound of the GPUs that a counted job requests
 -- column: jobs: GPU jobs that request at most this number of GPUs
+-- column: larger_or_equal_gpu_h_pct: Share of the GPU-hours in jobs of at least this number of GPUs
 create or replace macro acme.gpu_count_cdf(
     -- one row per observed job size instead of powers of two
     every_value boolean := false

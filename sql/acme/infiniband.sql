@@ -7,9 +7,18 @@
 -- resolves_caveat: acme.kalos_host_cpu_over_100
 -- resolves_caveat: acme.xid_is_a_latch
 -- chart: bar x=metric y=mean_value color=cluster yname=mean_recorded_traffic,_unit_not_published title=Mean InfiniBand traffic by direction (Acme nodes)
--- column: empty_samples: Cells of the metric without a sample
+-- column: metric: Metric of a GPU or a node, by the name of its file
 -- column: nodes: Nodes with samples of the metric
+-- column: nodes_pct: Nodes with a sample in percent of the published fleet
+-- column: first_time: First time
+-- column: last_time: Last time
 -- column: samples: Samples of the metric
+-- column: empty_samples: Cells of the metric without a sample
+-- column: zero_pct: Share of the samples that are 0
+-- column: value [no unit]: Value, in the unit of the metric or curve
+-- column: mean_busy_value [no unit]: Mean of the samples other than 0, in the metric's unit
+-- column: median_node_value [no unit]: Median over nodes of each one's mean, in the metric's unit
+-- column: busiest_node_value [no unit]: Largest mean of a node, in the metric's unit
 create or replace macro acme.infiniband() as table
 with known as (
     select

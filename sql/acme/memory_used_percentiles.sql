@@ -1,4 +1,6 @@
 -- GPU memory utilisation by cluster (Acme GPUs)
+-- column: median_used_pct: Median of the memory in use, in percent of 80 GiB
+-- column: over_75_pct: Share of the samples above 75 %
 -- chart: bar x=cluster y=median_used_pct yname=median_used_gpu_memory_pct title=Median GPU memory utilisation by cluster (Acme GPUs)
 create or replace macro acme.memory_used_percentiles() as table
 with running as (

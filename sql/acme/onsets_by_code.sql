@@ -1,7 +1,12 @@
 -- Error onsets per GPU-day by Xid code (Acme GPUs)
 -- caveat: acme.telemetry_covers_part
 -- chart: bar x=xid y=onsets_per_gpu_day xname=xid_code
+-- column: onsets [onsets]: Onsets: changes from no error to an error code
+-- column: onsets_pct: Share of the cluster's onsets
+-- column: bursts [bursts]: Distinct bursts that contain onsets of the code
 -- column: nodes: Nodes with the error code
+-- column: observed_gpu_h: GPU-hours over which error codes were recorded
+-- column: onsets_per_gpu_day [onsets]: Onsets per GPU and day
 create or replace macro acme.onsets_by_code(on_cluster varchar := 'kalos') as table
 -- An empty cell means that the GPU had no error, so the GPU was observed.
 with listed as (

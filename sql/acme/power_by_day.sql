@@ -1,5 +1,8 @@
 -- GPU energy and mean power per day (Acme GPUs)
 -- answers: energy
+-- column: day: Day at the location of the cluster
+-- column: energy_kwh: Energy over the time that samples cover
+-- column: mean_power_w: Mean power of a GPU over the samples
 -- chart: line x=day y=mean_power_w color=cluster yname=mean_power_of_a_GPU_w title=Mean power of a GPU per day (Acme GPUs)
 create or replace macro acme.power_by_day() as table
 with clock as (

@@ -2,6 +2,10 @@
 -- resolves_caveat: acme.dram_active_one_row
 -- resolves_caveat: acme.xid_is_a_latch
 -- chart: step x=value y=samples_pct color=origin xname={on_curve} title=Published and measured distribution (Acme telemetry)
+-- column: cluster: Cluster, or all
+-- column: origin: Origin of a figure: published or measured
+-- column: value [no unit]: Value, in the unit of the metric or curve
+-- column: samples_pct: Share of the samples that do not exceed the value
 -- column: samples: Samples of the whole curve, the same in each row
 create or replace macro acme.published_against_cdf(on_curve varchar := 'kalos.gpu_util_pct') as table
 with samples as (

@@ -1,4 +1,6 @@
 -- Share of samples equal to a value (Acme telemetry)
+-- column: at_samples: Samples that have the value
+-- column: at_pct: Share of the samples that have the value
 -- chart: bar x=cluster y=at_pct yname=samples_of_this_value_pct
 create or replace macro acme.share_at(
     on_metric varchar := 'GPU_UTIL',

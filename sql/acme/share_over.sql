@@ -1,4 +1,6 @@
 -- Share of samples above a value (Acme telemetry)
+-- column: over_samples: Samples above the value
+-- column: over_pct: Share of the samples above the value
 -- chart: bar x=cluster y=over_pct yname=samples_above_the_value_pct
 create or replace macro acme.share_over(
     on_metric varchar := 'GPU_TEMP',

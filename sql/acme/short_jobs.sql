@@ -1,6 +1,12 @@
 -- Share of short jobs by cluster (Acme jobs)
 -- caveat: acme.cpu_jobs_included
 -- caveat: acme.paper_counts_more_jobs
+-- column: gpu_jobs: Jobs that request a GPU or a part of one
+-- column: short_jobs: GPU jobs whose run time is below the limit
+-- column: short_pct: Short GPU jobs in percent of the GPU jobs
+-- column: all_jobs: All jobs of the cluster, with a GPU or without
+-- column: all_short_jobs: All jobs of the cluster whose run time is below the limit
+-- column: all_short_pct: Short jobs in percent of all jobs
 -- chart: bar x=cluster y=short_pct yname=short_jobs_pct
 create or replace macro acme.short_jobs(
     -- a job is short if its run time in seconds is below this [0 to 100000000]

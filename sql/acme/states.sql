@@ -6,6 +6,7 @@
 -- caveat: acme.summary_does_not_reproduce
 -- resolves_caveat: acme.cpu_jobs_included
 -- chart: bar x=final_state y=gpu_h_pct title=Share of GPU-hours by final status (Acme jobs)
+-- column: final_state: State as published, or outcome
 -- column: jobs: Jobs of the cluster, or its GPU jobs with gpu_only
 create or replace macro acme.states(
     on_cluster varchar := 'seren',

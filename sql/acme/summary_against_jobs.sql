@@ -3,6 +3,11 @@
 -- resolves_caveat: acme.cpu_jobs_included
 -- resolves_caveat: acme.summary_gaps_and_zeros
 -- resolves_caveat: acme.summary_pai_counts_tasks
+-- column: cluster: Cluster, or all
+-- column: measure: Name of the measure
+-- column: from_summary [no unit]: The measure as published
+-- column: from_jobs [no unit]: The measure over the job files
+-- column: difference [no unit]: Measured minus published value, in the unit of the measure
 -- chart: point x=from_summary:log y=from_jobs:log color=cluster rule=from_summary xname=published_value yname=value_of_the_job_files note=On the dashed line, both values are equal. A point is one quantity of a cluster, times in seconds.
 create or replace macro acme.summary_against_jobs() as table
 with measures as (

@@ -2,8 +2,12 @@
 -- caveat: acme.cpu_jobs_included
 -- caveat: acme.paper_counts_more_jobs
 -- chart: bar x=cluster y=gpu_h title=GPU-hours by cluster (Acme jobs)
+-- column: cluster: Cluster, or all
 -- column: jobs: All jobs, with a GPU or without
+-- column: gpu_jobs: Jobs that request a GPU or a part of one
+-- column: cpu_jobs: Jobs that request no GPU
 -- column: gpu_h: GPU-hours of all GPU jobs whose run time is known
+-- column: mean_gpus: Mean number of GPUs of a job
 create or replace macro acme.totals(by_publisher boolean := false, with_total boolean := false) as table
 with clusters as (
     select

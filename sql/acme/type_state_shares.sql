@@ -5,6 +5,7 @@
 -- caveat: acme.types_differ_by_cluster
 -- resolves_caveat: acme.cpu_jobs_included
 -- chart: stack x=workload_type y=gpu_h_pct color=outcome title=Share of GPU-hours by type and outcome (Acme jobs)
+-- column: outcome: Outcome
 -- column: jobs: Jobs of the cluster, or its GPU jobs with gpu_only
 create or replace macro acme.type_state_shares(
     on_cluster varchar := 'seren',

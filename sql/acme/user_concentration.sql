@@ -2,6 +2,11 @@
 -- answers: user
 -- caveat: acme.paper_counts_more_jobs
 -- resolves_caveat: acme.cpu_jobs_included
+-- column: heaviest_pct: Percentage of users that count as the heaviest
+-- column: top_users: Number of heaviest users
+-- column: top_jobs_pct: Share of the GPU jobs of the users with the most jobs
+-- column: top_gpu_h_pct: Share of the GPU-hours held by the heaviest
+-- column: single_job_users: Users with a single GPU job
 -- chart: lorenz x=heaviest_pct y=top_gpu_h_pct color=cluster with=every_pct yname=GPU-hours_of_these_users_pct xname=heaviest_users_pct
 create or replace macro acme.user_concentration(
     top_pct double := 5, every_pct boolean := false

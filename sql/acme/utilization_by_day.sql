@@ -4,8 +4,14 @@
 -- caveat: acme.telemetry_units_by_convention
 -- resolves_caveat: acme.kalos_looks_idle
 -- chart: line x=day y=mean_pct color=cluster yname=mean_utilisation_pct
--- column: samples: Samples of the metric on the day
+-- column: mean_pct: Mean of all samples
+-- column: median_gpu_pct: Median over GPUs of each one's mean of the day
+-- column: zero_pct: Share of the samples that are 0
+-- column: gpus_over_pct: Share of the GPUs whose mean of the day is above the threshold
 -- column: devices: GPUs with a sample on the day
+-- column: devices_pct: Devices in percent of the published fleet
+-- column: samples: Samples of the metric on the day
+-- column: day_covered_pct: Share of the day's minutes with a sample
 create or replace macro acme.utilization_by_day(
     -- [GPU_UTIL MEM_COPY_UTIL SM_ACTIVE SM_OCCUPANCY PIPE_TENSOR_ACTIVE DRAM_ACTIVE]
     on_metric varchar := 'GPU_UTIL',

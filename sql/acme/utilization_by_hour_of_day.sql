@@ -1,4 +1,6 @@
 -- Utilisation by hour of day (Acme GPUs and nodes)
+-- column: hour_of_day [no unit]: Hour of the day at the location of the cluster, 0 to 23
+-- column: mean_pct: Mean of all samples
 -- chart: line x=hour_of_day y=mean_pct color=cluster yname=mean_utilisation_pct note=Hours in UTC+8. Hours without samples have no point.
 create or replace macro acme.utilization_by_hour_of_day(
     -- [GPU_UTIL MEM_COPY_UTIL SM_ACTIVE SM_OCCUPANCY PIPE_TENSOR_ACTIVE DRAM_ACTIVE NODE_CPU_UTILIZATION

@@ -3,8 +3,9 @@
 -- resolves_caveat: acme.cpu_jobs_included
 -- resolves_caveat: acme.kalos_duration_includes_queue
 -- chart: box x=gpu_band y=wait_s:log facet=cluster xname=requested_gpus
+-- column: gpu_band: Band of the number of GPUs that a job requests
 -- column: jobs: GPU jobs of the band whose queueing delay is known
--- column: jobs_without_wait: GPU jobs of the band without a known queueing delay
+-- column: jobs_without_wait [jobs]: GPU jobs of the band without a known queueing delay
 create or replace macro acme.wait_by_size(by_publisher boolean := false) as table
 with bands as (
     select

@@ -3,7 +3,7 @@
 -- resolves_caveat: acme.cpu_jobs_included
 -- chart: box x=workload_type y=wait_s:log
 -- column: jobs: GPU jobs of the type whose queueing delay is known
--- column: jobs_without_wait: GPU jobs of the type without a known queueing delay
+-- column: jobs_without_wait [jobs]: GPU jobs of the type without a known queueing delay
 create or replace macro acme.wait_by_type(
     on_cluster varchar := 'seren', by_publisher boolean := false
 ) as table

@@ -4,7 +4,7 @@
 -- resolves_caveat: acme.kalos_duration_includes_queue
 -- chart: step x=wait_s:log y=jobs_pct color=workload_type with=every_value note=Share of the jobs that started; others have no queueing delay.
 -- column: jobs: GPU jobs of the type with at most this queueing delay
--- column: jobs_without_wait: GPU jobs of the type without a known queueing delay, repeated for each point
+-- column: jobs_without_wait [jobs]: GPU jobs of the type without a known queueing delay, repeated for each point
 create or replace macro acme.wait_cdf(
     on_cluster varchar := 'seren', by_publisher boolean := false, every_value boolean := false
 ) as table

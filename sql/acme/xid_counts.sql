@@ -1,4 +1,5 @@
 -- Error onsets and affected GPUs by Xid code (Acme GPUs)
+-- column: onsets [onsets]: Onsets: changes from no error to an error code
 -- chart: bar x=xid y=onsets xname=xid_code title=Error onsets by Xid code (Acme GPUs)
 create or replace macro acme.xid_counts(on_cluster varchar := 'kalos') as table
 select

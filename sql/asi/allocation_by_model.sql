@@ -1,6 +1,6 @@
 -- Allocated GPUs by GPU model (ASI servers)
 -- chart: bar x=gpu_model y=allocated_pct rule=hp_allocated_pct note=HP: high priority.
--- column: server_hours: Servers and hours that are counted
+-- column: server_hours [server-hours]: Servers and hours that are counted
 -- column: hp_allocated_pct: GPUs of HP pods in percent of all GPUs, including standby GPUs that LP pods do not use
 -- column: allocated_pct: GPUs of HP and LP pods in percent of all GPUs, including standby GPUs that LP pods do not use
 create or replace macro asi.allocation_by_model(

@@ -1,7 +1,7 @@
 -- CPU cores per GPU distribution by kind of job (ASI GPU pods)
 -- chart: step x=cpus_per_gpu:log y=percentile color=job_type yname=pods_pct
--- column: cpus_per_gpu: CPU cores that a pod requests per GPU
--- column: percentile: Percentage of the pods of the kind, counted in each hour, with at most this ratio
+-- column: cpus_per_gpu [CPU cores per GPU]: CPU cores that a pod requests per GPU
+-- column: percentile [percent]: Percentage of the pods of the kind, counted in each hour, with at most this ratio
 create or replace macro asi.cpus_per_gpu_cdf(
     from_day integer := 109,
     to_day integer := 115,

@@ -1,6 +1,6 @@
 -- Fleet by day and GPU model (ASI servers)
 -- chart: line x=day y=gpus facet=gpu_model
--- column: day: Day since the start of the trace
+-- column: day [no unit]: Day since the start of the trace
 -- column: servers: Servers seen on the day
 -- column: new_servers: Servers that do not occur in an earlier hour of the loaded days
 -- column: gpus: GPUs of the servers, mean over the hours of the day

@@ -1,6 +1,6 @@
 -- Requests of less than one GPU (ASI HP pods)
 -- resolves_caveat: asi.pods_without_gpu
--- column: hours: Even hours that are counted
+-- column: hours [h]: Even hours that are counted
 -- column: pods_pct: Share of the pods that request less than one GPU, mean over hours
 -- column: gpus_pct: Share of the requested GPUs that these pods request, mean over hours
 create or replace macro asi.fractional_requests(from_day integer := 109, to_day integer := 115) as table

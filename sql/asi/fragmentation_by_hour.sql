@@ -1,8 +1,8 @@
 -- GPU fragmentation by hour and model (ASI GPUs)
 -- resolves_caveat: asi.pods_without_gpu
 -- chart: line x=hour y=fragmented_pct facet=gpu_model yname=fragmented_gpus_pct note=Fragmented: idle GPUs that the next pod could not use, expected over the frequent requests of HP pods. In percent of all GPUs of the model.
--- column: day: Day since the start of the trace
--- column: hour: Hour since the start of the trace
+-- column: day [no unit]: Day since the start of the trace
+-- column: hour [no unit]: Hour since the start of the trace
 -- column: capacity_gpus: GPUs of all servers of the model
 -- column: free_gpus: Idle GPUs of these servers
 -- column: fragmented_gpus: GPUs that the next HP pod on a server of the model cannot use

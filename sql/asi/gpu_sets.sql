@@ -3,8 +3,8 @@
 -- column: gpu_model: GPU model, or any of the four
 -- column: set_gpus: GPUs of a set
 -- column: fits_in: Whether a set must be within one cluster or within one switch
--- column: free_slots: GPUs that HP pods leave with 12 CPU cores each, mean over days
--- column: sets: Complete sets of these slots, mean over days
+-- column: free_slots [GPUs]: GPUs that HP pods leave with 12 CPU cores each, mean over days
+-- column: sets [sets]: Complete sets of these slots, mean over days
 create or replace macro asi.gpu_sets(
     from_day integer := 109,
     to_day integer := 115,

@@ -1,6 +1,6 @@
 -- GPU time by day and GPU model (ASI GPU pods)
 -- chart: line x=day y=held_gpu_h color=exact_model
--- column: day: Day since the start of the trace
+-- column: day [no unit]: Day since the start of the trace
 -- column: exact_model: GPU model with this very name: H20 does not include H20-141GB
 -- column: hp_gpu_h: GPU time held by HP pods
 -- column: lp_gpu_h: GPU time held by LP pods

@@ -1,7 +1,7 @@
 -- Idle GPUs that a job cannot use, by job shape (ASI servers)
 -- answers: fragmentation
 -- chart: stack x=job_gpus_and_cpus y=idle_gpus_pct color=reason
--- column: job_gpus_and_cpus: GPUs and CPU cores of the job
+-- column: job_gpus_and_cpus [no unit]: GPUs and CPU cores of the job
 -- column: job_gpus: GPUs of the job
 -- column: job_cpus: CPU cores of the job
 -- column: reason: Why the job cannot use the idle GPUs of a server

@@ -2,6 +2,8 @@
 -- caveat: asi.lp_counts_on_standby_first
 -- chart: bar x=class y=standby_gpu_h rule=idle_standby_gpu_h xname={per} note=Standby of pods of high priority; the mark is the part that no pod of low priority uses.
 -- column: class: GPU model, cluster or hour of the day
+-- column: standby_gpu_h: GPU time held by HP pods in standby
+-- column: idle_standby_gpu_h: GPU time held by HP pods in standby that LP pods of the same server do not use
 -- column: idle_pct: Share of the GPU time in standby that is idle
 -- column: idle_of_all_pct: Idle GPU time in standby in percent of the GPUs of the class
 create or replace macro asi.idle_standby(

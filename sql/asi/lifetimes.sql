@@ -2,10 +2,13 @@
 -- resolves_caveat: asi.pods_without_gpu
 -- chart: step x=lifetime_h:log y=percentile color=class band=low_pct,high_pct interval=greenwood with=every_value yname=pods_pct note=Kaplan-Meier: pods that lived in the last loaded hour count as living longer. Where a curve ends below 100 %, longer lifetimes are unknown. HP and LP: high and low priority.
 -- column: class: Priority, kind of job, kind of model, or GPU model
--- column: percentile: Estimated percentage of the pods of the class whose lifetime does not exceed lifetime_h
+-- column: percentile [percent]: Estimated percentage of the pods of the class whose lifetime does not exceed lifetime_h
+-- column: lifetime_h: Hours from the first to the last in which a pod was seen
+-- column: pct: Percentile
 -- column: pods: Pods of the class that began in the loaded data
 -- column: left_censored_pct: Share of the pods that began before the loaded data
 -- column: censored_pct: Share of the pods that the end of the loaded data cuts off
+-- column: gap_pct: Share of the pods that were missing in an hour between their first and last
 create or replace macro asi.lifetimes(
     -- what to group the pods by: priority, job_type, model_type or gpu_model [priority job_type model_type
     -- gpu_model]

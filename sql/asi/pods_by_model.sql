@@ -1,7 +1,7 @@
 -- Pod-hours by GPU model and priority (ASI GPU pods)
 -- resolves_caveat: asi.pods_without_gpu
 -- chart: stack x=gpu_model y=pod_hours_pct color=priority note=HP: high priority. LP: low priority.
--- column: pod_hours: Rows of pods and hours
+-- column: pod_hours [pod-hours]: Rows of pods and hours
 -- column: pod_hours_pct: Share of all rows that are counted
 create or replace macro asi.pods_by_model(from_day integer := 109, to_day integer := 115) as table
 with counted as (

@@ -2,7 +2,7 @@
 -- answers: run
 -- chart: box x=class y=run_s:log xname={per}
 -- column: class: Kind of job or of model
--- column: spans: Execution spans
+-- column: spans [spans]: Execution spans
 create or replace macro asi.run_by_type(
     -- what to group the spans by: job_type or model_type [job_type model_type]
     per varchar := 'job_type'

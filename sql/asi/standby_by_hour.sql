@@ -1,8 +1,10 @@
 -- GPU time in standby by hour (ASI HP pods)
 -- caveat: asi.lp_counts_on_standby_first
 -- chart: line x=hour y=standby_gpu_h rule=idle_standby_gpu_h note=HP: high priority.
--- column: day: Day since the start of the trace
--- column: hour: Hour since the start of the trace
+-- column: day [no unit]: Day since the start of the trace
+-- column: hour [no unit]: Hour since the start of the trace
+-- column: standby_gpu_h: GPU time held by HP pods in standby
+-- column: idle_standby_gpu_h: GPU time held by HP pods in standby that LP pods of the same server do not use
 -- column: used_by_lp_ratio: GPU time of LP pods over that in standby, mean over servers with standby pods
 create or replace macro asi.standby_by_hour(from_day integer := 109, to_day integer := 115) as table
 select

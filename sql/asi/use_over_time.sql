@@ -2,8 +2,8 @@
 -- answers: allocated GPUs
 -- resolves_caveat: asi.switches_are_uneven
 -- chart: line x=hour y=allocated_pct facet=class rule=used_pct
--- column: day: Day since the start of the trace
--- column: hour: Hour since the start of the trace in which the hour or the day begins
+-- column: day [no unit]: Day since the start of the trace
+-- column: hour [no unit]: Hour since the start of the trace in which the hour or the day begins
 -- column: class: GPU model, cluster, priority or switch, or others
 -- column: capacity_gpu_h: GPU time of all servers of the class; of all servers for a priority
 -- column: held_gpu_h: GPU time held by GPU pods that are not in standby

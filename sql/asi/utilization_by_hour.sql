@@ -2,8 +2,8 @@
 -- answers: GPU utilisation, hour of day
 -- resolves_caveat: asi.pods_without_gpu
 -- chart: line x=hour y=mean_gpu_pct color=job_type yname=mean_gpu_utilisation_pct note=HP: high priority.
--- column: day: Day since the start of the trace
--- column: hour: Hour since the start of the trace
+-- column: day [no unit]: Day since the start of the trace
+-- column: hour [no unit]: Hour since the start of the trace
 -- column: mean_gpu_pct: Mean over pods of the SM utilisation of the GPUs that they request
 -- column: measured_pods: Pods with a utilisation
 -- column: requested_gpus: GPUs that all pods of the kind request

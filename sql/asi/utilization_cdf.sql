@@ -1,7 +1,7 @@
 -- Utilisation distribution by kind of job (ASI ready GPU pods)
 -- chart: step x=value:log y=percentile color=job_type xname=used_{quantity} yname=pods_pct
 -- column: value: Use of a pod in an hour, in the unit of the quantity, rounded up to three significant digits and, above 100, to whole numbers
--- column: percentile: Percentage of the pods of the kind, counted in each hour, with at most this use
+-- column: percentile [percent]: Percentage of the pods of the kind, counted in each hour, with at most this use
 create or replace macro asi.utilization_cdf(
     from_day integer := 109,
     to_day integer := 115,

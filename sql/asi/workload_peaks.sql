@@ -2,7 +2,8 @@
 -- chart: box x=kind y=requested:log facet=resource yname=requested_amount xname=kind_of_workload
 -- column: resource: GPUs or CPU cores
 -- column: kind: genai if the request of any pod matches the rules for generative models, otherwise other
--- column: workloads: Workloads with a GPU
+-- column: workloads [workloads]: Workloads with a GPU
+-- column: requested [no unit]: GPUs or CPU cores that the pods of a workload request together in its peak hour
 create or replace macro asi.workload_peaks(from_day integer := 109, to_day integer := 115) as table
 with numbered as (
     select

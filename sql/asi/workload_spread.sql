@@ -3,7 +3,7 @@
 -- chart: stack x=gpu_band y=workloads_pct color=spread count=workloads xname=requested_gpus
 -- column: gpu_band: Band of the GPUs that a workload requests in its peak hour
 -- column: spread: What the GPU pods of the workload share in that hour
--- column: workloads: Workloads with a GPU
+-- column: workloads [workloads]: Workloads with a GPU
 -- column: workloads_pct: Share of the workloads of the band
 -- column: requested_gpus: GPUs that these workloads request in their peak hours
 -- column: mean_servers: Mean number of servers of a workload in its peak hour

@@ -4,6 +4,7 @@
 -- chart: box x=output_band_tokens y=latency_s:log facet=model yname=elapsed_time_s xname=output_tokens,_at_least
 -- column: output_band_tokens: Smallest number of response tokens of the band
 -- column: requests: Answered requests in the band
+-- column: latency_s: Time from the request to its complete answer; of GenAI, execution time
 create or replace macro burstgpt.elapsed_by_tokens(
     -- kind of use; NULL is every kind [burstgpt.request.workload]
     of_workload varchar := null

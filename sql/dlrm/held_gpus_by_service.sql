@@ -2,7 +2,7 @@
 -- answers: requested GPUs
 -- chart: line x=hour_start_s y=held_gpus facet=service
 -- column: service: Service, or others: those that hold fewer GPU-hours in the trace
--- column: services: Services that the row counts
+-- column: services [services]: Services that the row counts
 -- column: hour_start_s: Start of the hour, seconds since the start of the trace
 -- column: covered_s: Seconds of the hour before the last recorded time
 -- column: held_gpus: GPUs that running instances hold, mean over the covered seconds of the hour

@@ -1,6 +1,7 @@
 -- Requested and held resources by role (DLRM instances)
 -- caveat: dlrm.services_not_jobs
 -- column: instances: Instances that ran at any time of the trace
+-- column: services [services]: Services
 -- column: requested_gpus: Requested GPUs of all instances of the trace, which did not run at the same time
 -- column: requested_cpus: Requested CPU cores of all instances of the trace, which did not run at the same time
 -- column: requested_memory_gib: Requested memory of all instances of the trace, which did not run at the same time

@@ -2,6 +2,8 @@
 -- answers: hour of day
 -- resolves_caveat: genai.inference_longer_than_end_to_end
 -- resolves_caveat: genai.part_longer_than_pipeline
+-- column: minutes: Container-minutes with a sample
+-- column: ms: Latency
 -- chart: line x=hour_of_day y=median_ms count=minutes yname=median_latency_ms title=Median latency of a stage by hour of day (GenAI containers)
 create or replace macro genai.latency_by_hour(
     -- serving stage [queue pipeline_update base_model lora controlnet inference end_to_end]

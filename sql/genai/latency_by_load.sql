@@ -3,11 +3,12 @@
 -- resolves_caveat: genai.inference_longer_than_end_to_end
 -- resolves_caveat: genai.part_longer_than_pipeline
 -- chart: box x=load_band y=ms:log yname=latency_ms xname=load_up_to_this_share_of_the_busiest_minute_pct
--- column: load_band: Upper end of the band of load, in percent of the busiest minute; NULL if the load of the minute is not recorded
--- column: minutes_of_day: Minutes of the day in the band in which the stage was measured
+-- column: load_band [no unit]: Upper end of the band of load, in percent of the busiest minute; NULL if the load of the minute is not recorded
+-- column: minutes_of_day [min]: Minutes of the day in the band in which the stage was measured
 -- column: minutes: Container-minutes of the band in which the stage was measured
--- column: mean_request_rate: Mean of the generative requests per second of all containers over the minutes of the band, on the publisher's scale
+-- column: mean_request_rate [requests per s]: Mean of the generative requests per second of all containers over the minutes of the band, on the publisher's scale
 -- column: mean_queued_requests: Mean queue size of the gateway over the minutes of the band
+-- column: ms: Latency
 create or replace macro genai.latency_by_load(
     -- serving stage [queue pipeline_update base_model lora controlnet inference end_to_end]
     of_stage varchar := 'end_to_end',

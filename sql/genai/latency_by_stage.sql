@@ -1,5 +1,8 @@
 -- Latency by serving stage (GenAI containers)
 -- answers: wait
+-- column: minutes: Container-minutes with a sample
+-- column: containers [containers]: Containers
+-- column: ms: Latency
 -- chart: bar x=stage y=median_ms yname=median_latency_ms title=Median latency by serving stage (GenAI containers)
 create or replace macro genai.latency_by_stage() as table
 select

@@ -3,7 +3,7 @@
 -- resolves_caveat: genai.requests_in_both_files
 -- resolves_caveat: genai.requests_name_no_container
 -- chart: line x=rank:log y=cumulative_pct xname=most_requested_models yname=requests_of_these_models_pct
--- column: rank: Place among the models, from 1, the most requested first
+-- column: rank [no unit]: Place among the models, from 1, the most requested first
 -- column: model_id: Base model or LoRA adapter: a label, or a hash
 -- column: requests: Requests that name the model
 -- column: requests_pct: Share of the model in the requests of all models; a request counts for each LoRA that it names

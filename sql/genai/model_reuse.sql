@@ -2,10 +2,10 @@
 -- resolves_caveat: genai.request_clock_is_shifted
 -- resolves_caveat: genai.requests_in_both_files
 -- chart: line x=cached_models:log y=hits_pct yname=cache_hits_pct note=One cache for all requests, empty at first, which drops the least recently used base model.
--- column: cached_models: Base models that the cache can contain
+-- column: cached_models [models]: Base models that the cache can contain
 -- column: hits_pct: Share of the requests whose base model is in the cache
 -- column: requests: Requests that name a base model
--- column: distinct_models: Base models that these requests name
+-- column: distinct_models [models]: Base models that these requests name
 create or replace macro genai.model_reuse() as table
 with accesses as (
     select

@@ -3,7 +3,9 @@
 -- resolves_caveat: genai.request_clock_is_shifted
 -- resolves_caveat: genai.requests_in_both_files
 -- resolves_caveat: genai.requests_name_no_container
+-- column: day: Day at the location of the cluster
 -- column: is_weekend: Whether the day is a Saturday or Sunday
+-- column: failed_requests: Requests that failed
 -- chart: bar x=day y=requests color=is_weekend partial=first,last title=Requests per day (GenAI requests)
 create or replace macro genai.requests_by_day(
     -- type of task, or all [all TXT_2_IMG IMG_2_IMG INPAINTING]

@@ -3,6 +3,7 @@
 -- resolves_caveat: genai.requests_in_both_files
 -- resolves_caveat: genai.requests_name_no_container
 -- chart: box x=shape_band y=run_s:log xname={by_shape} note=Successful requests. Prompts are in characters.
+-- column: shape_band: Band of the shape of a request
 -- column: requests: Requests of the band, in any state
 -- column: failed_requests: Requests of the band that failed
 -- column: timed_requests: Successful requests of the band; the percentiles are of their execution times

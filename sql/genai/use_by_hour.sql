@@ -1,7 +1,10 @@
 -- GPU and memory utilisation by hour of day (GenAI containers)
 -- chart: line x=hour_of_day y=mean_gpu_pct yname=mean_gpu_utilisation_pct title=Mean GPU utilisation by hour of day (GenAI containers)
--- column: containers: Containers with any measurement in the hour
--- column: gpu_containers: Containers with a measured GPU utilisation in the hour, over which it is averaged
+-- column: containers [containers]: Containers with any measurement in the hour
+-- column: gpu_containers [containers]: Containers with a measured GPU utilisation in the hour, over which it is averaged
+-- column: mean_gpu_pct: Mean GPU utilisation
+-- column: mean_gpu_memory_gib: Mean GPU memory in use
+-- column: mean_memory_pct: Mean memory utilisation
 create or replace macro genai.use_by_hour() as table
 select
     hour_of_day,

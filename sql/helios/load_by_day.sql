@@ -5,7 +5,12 @@
 -- resolves_caveat: helios.total_is_a_column
 -- resolves_caveat: helios.zone_is_assumed
 -- chart: line x=day y=held_gpus rule=capacity_gpus facet=cluster
+-- column: day: Day at the location of the cluster
 -- column: jobs: GPU jobs submitted on the day
+-- column: submitted_gpus: GPUs that submitted jobs request
+-- column: held_gpus: GPUs that jobs hold, mean over the day
+-- column: capacity_gpus: GPUs of the cluster on that day; NULL where the file does not list it
+-- column: held_pct: Held GPUs in percent of the capacity
 create or replace macro helios.load_by_day(
     -- cluster to report on, or all [all Earth Saturn Uranus Venus]
     on_cluster varchar := 'all'

@@ -1,10 +1,16 @@
 -- Jobs, GPU-hours and users by cluster (Helios jobs)
 -- resolves_caveat: helios.most_jobs_have_no_gpu
 -- chart: bar x=cluster y=gpu_h title=GPU-hours by cluster (Helios jobs)
+-- column: cluster: Cluster, or all
+-- column: cpu_jobs: Jobs that request no GPU
+-- column: gpu_jobs: Jobs that request a GPU or a part of one
 -- column: users: Users with a job
--- column: max_run_s: Longest run time of a GPU job
+-- column: mean_gpus: Mean number of GPUs of a job
+-- column: median_gpus: Median number of GPUs of a job
+-- column: max_gpus: Largest number of GPUs of a job
 -- column: mean_run_s: Mean run time of GPU jobs
 -- column: median_run_s: Median run time of GPU jobs
+-- column: max_run_s: Longest run time of a GPU job
 -- column: mean_wait_s: Mean queueing delay of GPU jobs
 -- column: median_wait_s: Median queueing delay of GPU jobs
 create or replace macro helios.totals(with_total boolean := false) as table

@@ -3,6 +3,11 @@
 -- resolves_caveat: helios.most_jobs_have_no_gpu
 -- chart: lorenz x=heaviest_pct y=top_gpu_h_pct color=cluster with=every_pct yname=GPU-hours_of_these_users_pct xname=heaviest_users_pct
 -- column: users: Users with a GPU job
+-- column: heaviest_pct: Percentage of users that count as the heaviest
+-- column: top_users: Number of heaviest users
+-- column: top_jobs_pct: Share of the GPU jobs of the users with the most jobs
+-- column: top_gpu_h_pct: Share of the GPU-hours held by the heaviest
+-- column: single_job_users: Users with a single GPU job
 create or replace macro helios.user_concentration(
     top_pct double := 5, every_pct boolean := false
 ) as table

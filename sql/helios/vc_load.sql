@@ -4,8 +4,11 @@
 -- resolves_caveat: helios.vc_names_are_shared
 -- resolves_caveat: helios.zone_is_assumed
 -- chart: bar x=vc y=held_of_capacity_pct facet=cluster yname=held_gpus_over_GPUs_of_the_virtual_cluster_pct title=Held GPUs in percent of the capacity by virtual cluster (Helios GPU jobs)
--- column: jobs: GPU jobs of the virtual cluster in the cluster of the row
+-- column: cluster: Cluster, or all
+-- column: vc: Virtual cluster
 -- column: capacity_gpus: GPUs of the virtual cluster, mean over the days on which it has any
+-- column: jobs: GPU jobs of the virtual cluster in the cluster of the row
+-- column: held_gpu_h: GPU-hours held, over all instances of a job, re-runs included
 -- column: held_of_capacity_pct: Held GPU-hours in percent of those of the capacity
 -- column: full_hours_pct: Share of the hours in which jobs hold at least 95 % of the capacity
 -- column: full_jobs_pct: Share of the jobs that were submitted in such an hour

@@ -4,6 +4,8 @@
 -- caveat: itp.last_week_is_partial
 -- resolves_caveat: itp.load_starts_empty
 -- resolves_caveat: itp.no_wait
+-- column: week [no unit]: Week from the start of the collection, from 0
+-- column: from_date: Date that the week begins on
 -- chart: bar x=from_date y=jobs xname=first_day_of_the_week partial=last
 create or replace macro itp.arrivals_by_week() as table
 with weeks as (

@@ -1,5 +1,7 @@
 -- Tightness of generated deadlines (ITP jobs)
 -- answers: deadline
+-- column: tightness_from [ratio]: Lower bound of the bin of tightness
+-- column: feasible_jobs: Jobs that would meet their deadline if they started at submission
 -- chart: bar x=tightness_from y=jobs xname=time_to_deadline_over_run_time,_at_least note=Deadlines are in whole seconds, so that a few jobs are just below 0.5.
 create or replace macro itp.deadline_tightness(
     -- width of a bin of tightness [0.001 to 100]

@@ -1,5 +1,6 @@
 -- Run time by cluster (ITP jobs)
 -- caveat: itp.small_clusters
+-- column: cluster: Cluster, or all
 -- chart: bar x=cluster y=median_run_s title=Median run time by cluster (ITP jobs)
 create or replace macro itp.durations(with_total boolean := false) as table
 select

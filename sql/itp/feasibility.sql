@@ -1,4 +1,10 @@
 -- Feasibility of generated deadlines (ITP jobs)
+-- column: cluster: Cluster, or all
+-- column: feasible_jobs: Jobs that would meet their deadline if they started at submission
+-- column: feasible_pct: Share of the jobs that would meet their deadline
+-- column: tightness [ratio]: Tightness: time to the deadline divided by run time
+-- column: median_slack_s: Median slack: time to the deadline minus run time
+-- column: median_needed_speedup [ratio]: Median speed-up needed to meet the deadline
 create or replace macro itp.feasibility(with_total boolean := false) as table
 select
     coalesce(cluster, 'all') as cluster,

@@ -1,5 +1,8 @@
 -- Jobs and GPU-hours by cluster (ITP jobs)
 -- resolves_caveat: itp.clusters_differ_in_kind
+-- column: cluster: Cluster, or all
+-- column: mean_gpus: Mean number of GPUs of a job
+-- column: max_gpus: Largest number of GPUs of a job
 -- chart: bar x=cluster y=gpu_h title=GPU-hours by cluster (ITP jobs)
 create or replace macro itp.gpu_hours(
     -- smallest number of GPUs of a job to include [0 to 10000]

@@ -1,7 +1,10 @@
 -- Offered GPUs and job arrivals per day (ITP jobs)
 -- caveat: itp.relative_clock
 -- resolves_caveat: itp.last_week_is_partial
+-- column: day [no unit]: Day at the location of the cluster
 -- column: on_date: Date on which the day begins; the first began at an unpublished hour of 2021-03-04
+-- column: offered_gpus: GPUs that jobs would hold if each started at submission
+-- column: arrivals [jobs]: Jobs submitted on the day
 -- chart: line x=on_date y=mean_offered_gpus rule=simulated_gpus xname=date partial=first,last title=Mean offered GPUs per day (ITP jobs)
 create or replace macro itp.load_by_day(on_cluster varchar := 'cluster04') as table
 with load as (

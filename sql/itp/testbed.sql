@@ -4,6 +4,9 @@
 -- resolves_caveat: itp.relative_clock
 -- column: jobs: Jobs of the testbed
 -- column: gpu_h: GPU-hours of the testbed's jobs
+-- column: arrival_span_h: Hours from the first submission to the last
+-- column: in_cluster02 [jobs]: Testbed jobs that cluster02 contains too
+-- column: generated_differs [jobs]: Testbed jobs with a different model, batch size, number of iterations or deadline in cluster02
 create or replace macro itp.testbed() as table
 select
     count(*) as jobs,

@@ -1,5 +1,6 @@
 -- Generated throughput by model and job size (ITP jobs)
 -- caveat: itp.training_columns_synthetic
+-- column: iterations_per_s [iterations per s]: Iterations per second
 -- chart: point x=requested_gpus:log y=median_iterations_per_s:log color=batch_size facet=model_name yname=iterations_per_s title=Median generated throughput by model and size (ITP jobs)
 create or replace macro itp.throughput() as table
 select

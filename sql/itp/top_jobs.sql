@@ -1,5 +1,7 @@
 -- GPU-hour share of the largest jobs (ITP jobs)
 -- caveat: itp.gpu_hours_are_concentrated
+-- column: top_jobs: Number of largest jobs
+-- column: top_gpu_h_pct: Share of the GPU-hours held by the heaviest
 create or replace macro itp.top_jobs(
     -- percentage of jobs that count as the largest
     top_pct double := 1

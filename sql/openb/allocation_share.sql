@@ -1,7 +1,9 @@
 -- Requested GPU capacity by final phase (openb GPU pods)
 -- chart: bar x=pod_phase y=pct yname=requested_GPUs_over_all_GPUs_pct note=All pods of the list added up, not those of one time.
 -- column: pod_phase: Final phase of the pods
--- column: milli_by_card: Thousandths of a GPU requested if every pod had one GPU
+-- column: gpu_pods: Pods that request a GPU or a part of one
+-- column: milli_by_card [thousandths of a GPU]: Thousandths of a GPU requested if every pod had one GPU
+-- column: milli [thousandths of a GPU]: Thousandths of a GPU requested
 -- column: capacity_milli: Thousandths of a GPU that the GPU nodes have
 -- column: by_card_pct: milli_by_card in percent of the capacity
 -- column: pct: milli in percent of the capacity

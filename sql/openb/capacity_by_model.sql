@@ -1,5 +1,8 @@
 -- Nodes and capacity by GPU model (openb nodes)
 -- resolves_caveat: openb.node_lists_overlap
+-- column: model: GPU model, or all
+-- column: gpu_milli [thousandths of a GPU]: Capacity in thousandths of a GPU
+-- column: memory_gib: Main memory
 -- chart: bar x=model xname=gpu_model y=gpus title=GPUs by GPU model (openb nodes)
 create or replace macro openb.capacity_by_model(
     -- node list to report on [gpu_node all_node]

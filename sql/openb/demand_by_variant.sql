@@ -8,6 +8,12 @@
 -- chart: bar x=variant xname=pod_list y=capacity_pct yname=requested_GPUs_over_all_GPUs_pct title=Requested share of GPU capacity by pod list (openb pods) note=All pods of each list added up, not those of one time.
 -- column: pods: Pods of the list
 -- column: gpu_pods: Pods of the list that request a GPU
+-- column: cpu_only_pct: Share of all pods that request no GPU
+-- column: sharing_demand_pct: Share of the demand from pods that share a GPU
+-- column: multi_gpu_demand_pct: Share of the demand from pods with several GPUs
+-- column: constrained_pct: Share of the GPU pods that are bound to GPU models
+-- column: milli [thousandths of a GPU]: Thousandths of a GPU requested
+-- column: capacity_pct: Share of the capacity
 create or replace macro openb.demand_by_variant() as table
 with demand as (
     select

@@ -5,6 +5,10 @@
 -- resolves_caveat: openb.gpu_milli_is_per_gpu
 -- resolves_caveat: openb.gpu_spec_is_any_of
 -- resolves_caveat: openb.node_lists_overlap
+-- column: classes [task classes]: Task classes of the list
+-- column: fragmented_gpus: Expected GPUs of the empty cluster that the next pod cannot use
+-- column: capacity_gpus: GPUs of all nodes
+-- column: fragmented_pct: Fragmented GPUs in percent of the capacity
 create or replace macro openb.fragmentation_of(
     -- table or view of the free resources of each GPU, like openb.empty_residual
     -- [table with sn model free_cpu_milli free_gpu_milli]

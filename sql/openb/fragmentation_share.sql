@@ -3,6 +3,10 @@
 -- caveat: openb.classes_tie_at_the_cut
 -- caveat: openb.variants_are_resampled
 -- resolves_caveat: openb.node_lists_overlap
+-- column: classes [task classes]: Task classes of the list
+-- column: fragmented_gpus: Expected GPUs of the empty cluster that the next pod cannot use
+-- column: capacity_gpus: GPUs of all nodes
+-- column: fragmented_pct: Fragmented GPUs in percent of the capacity
 -- chart: bar x=variant y=fragmented_pct yname=fragmented_GPUs_pct xname=pod_list note=Fragmented: free GPUs that the next pod of the list cannot use, expected over its kinds of pods.
 create or replace macro openb.fragmentation_share() as table
 with classes as (

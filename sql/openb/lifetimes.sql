@@ -4,8 +4,9 @@
 -- resolves_caveat: openb.count_gpu_pods
 -- resolves_caveat: openb.times_from_first_pod
 -- chart: bar x=pod_phase y=median_run_s title=Median run time by final phase (openb pods)
--- column: median_run_s: Median from start to deletion or, for pods that still ran then, to the end of the trace
 -- column: pods: Pods of the phase, or its GPU pods with gpu_only
+-- column: median_run_s: Median from start to deletion or, for pods that still ran then, to the end of the trace
+-- column: unscheduled_s: Time from creation to deletion of pods that were never scheduled
 create or replace macro openb.lifetimes(in_variant varchar := 'default', gpu_only boolean := true) as table
 with lives as (
     select

@@ -1,6 +1,9 @@
 -- Assumed GPU memory by GPU model (openb nodes)
 -- caveat: openb.gpu_models_undisclosed
 -- resolves_caveat: openb.node_lists_overlap
+-- column: model: GPU model, or all
+-- column: assumed_memory_gb: Memory that one GPU of the model is assumed to have
+-- column: memory_gb: Memory
 -- chart: bar x=model xname=gpu_model y=memory_gb title=Total GPU memory by model, at assumed sizes (openb nodes) note=The trace has no memory sizes. Assumed: 16 GB (A10, P100, T4, V100M16), 24 GB (G2), 32 GB (V100M32), 40 GB (G3). A real A10 has 24 GB.
 create or replace macro openb.memory(with_total boolean := false) as table
 with models as (

@@ -7,6 +7,10 @@
 -- resolves_caveat: openb.pending_has_no_schedule
 -- resolves_caveat: openb.pending_is_withdrawn
 -- resolves_caveat: openb.running_outcome_unknown
+-- column: used_gpus: GPUs in use
+-- column: peak_at_s: First second of the peak, on the clock of the trace
+-- column: capacity_pct: Share of the capacity
+-- column: running_at_end [pods]: Pods that still ran when the trace ended
 create or replace macro openb.peak_concurrency(in_variant varchar := 'default') as table
 with steps as (
     select

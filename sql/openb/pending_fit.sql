@@ -1,5 +1,8 @@
 -- Fitting nodes by request and model (unscheduled openb pods)
+-- column: unscheduled_pods: Pods that were created and never scheduled
+-- column: model: GPU model, or all
 -- column: nodes: Nodes of the model, or of all models, the same for each class
+-- column: fitting_nodes: Nodes that would take a pod of the class while empty
 create or replace macro openb.pending_fit(
     in_variant varchar := 'default',
     gpu_only boolean := true,

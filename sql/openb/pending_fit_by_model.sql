@@ -1,6 +1,13 @@
 -- Fitting pods by GPU model (unscheduled openb pods)
 -- resolves_caveat: openb.gpu_milli_is_per_gpu
+-- column: model: GPU model, or all
 -- column: nodes: Nodes of the model, or of all models including nodes without a GPU
+-- column: unscheduled_classes [classes]: Classes of one request among the pods that were never scheduled
+-- column: fitting_classes [classes]: Classes of one request that at least one empty node would take
+-- column: unscheduled_pods: Pods that were created and never scheduled
+-- column: fitting_pods: Pods never scheduled that at least one empty node would take
+-- column: unfit_pods: Pods never scheduled that no empty node would take
+-- column: fitting_pct: Share of the pods never scheduled that at least one empty node would take
 create or replace macro openb.pending_fit_by_model(
     in_variant varchar := 'default', gpu_only boolean := true, with_total boolean := false
 ) as table

@@ -3,8 +3,9 @@
 -- caveat: openb.running_outcome_unknown
 -- resolves_caveat: openb.count_gpu_pods
 -- chart: bar x=pod_phase y=pods title=Pods by last recorded phase (openb pods)
--- column: median_run_s: Median from start to deletion or, for pods that still ran then, to the end of the trace
 -- column: pods: Pods of the phase, or its GPU pods with gpu_only
+-- column: requested_gpus: Requested GPUs
+-- column: median_run_s: Median from start to deletion or, for pods that still ran then, to the end of the trace
 create or replace macro openb.phases(in_variant varchar := 'default', gpu_only boolean := true) as table
 with phases as (
     select

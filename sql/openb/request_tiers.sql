@@ -3,6 +3,8 @@
 -- resolves_caveat: openb.count_gpu_pods
 -- chart: bar x=gpu_tier y=pods xname=requested_share_of_a_GPU,_in_thousandths
 -- column: pods: GPU pods of the tier
+-- column: requested_gpus: Requested GPUs
+-- column: mean_residual_gpu_milli [thousandths of a GPU]: Mean capacity that a pod leaves free on its GPU
 create or replace macro openb.request_tiers(in_variant varchar := 'default') as table
 with tiers as (
     select

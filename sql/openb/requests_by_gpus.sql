@@ -2,6 +2,9 @@
 -- resolves_caveat: openb.count_gpu_pods
 -- resolves_caveat: openb.gpu_milli_is_per_gpu
 -- resolves_caveat: openb.multigpu_demand_exceeds_capacity
+-- column: gpu_request: Number of GPUs requested
+-- column: milli [thousandths of a GPU]: Thousandths of a GPU requested
+-- column: milli_pct: Share of the thousandths of a GPU requested
 -- chart: bar x=gpu_request y=pods_pct xname=requested_gpus
 create or replace macro openb.requests_by_gpus(in_variant varchar := 'default') as table
 with labelled as (

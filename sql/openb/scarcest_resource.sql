@@ -13,9 +13,13 @@
 -- resolves_caveat: openb.times_from_first_pod
 -- resolves_caveat: openb.variants_are_resampled
 -- chart: bar x=resource y=mean_held_pct yname=share_of_the_capacity_that_pods_hold_pct title=Requested share of the capacity by resource (openb pods) note=Mean over the hours from day 110, when most pods begin, of the pods that are there at the time.
--- column: hours: Hours from from_hour to the last deletion of a pod
+-- column: resource: Resource
+-- column: unit: Unit of the numbers
+-- column: capacity [no unit]: What all nodes have, in the unit of the row
+-- column: hours [h]: Hours from from_hour to the last deletion of a pod
 -- column: mean_held_pct: Requests of running pods in percent of the capacity, mean over the hours
 -- column: peak_held_pct: Requests of running pods in percent of the capacity, in the hour with the most
+-- column: hours_scarcest [h]: Hours in which no other resource was requested to a higher percentage of the capacity
 -- column: hours_scarcest_pct: Share of these hours
 create or replace macro openb.scarcest_resource(
     -- first hour to include; all but 19 pods come after hour 2640, as day 110 starts [0 to 3600]

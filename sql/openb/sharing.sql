@@ -1,6 +1,12 @@
 -- GPU sharing and requested share (openb GPU pods)
 -- resolves_caveat: openb.count_gpu_pods
 -- resolves_caveat: openb.multigpu_demand_exceeds_capacity
+-- column: gpu_pods: Pods that request a GPU or a part of one
+-- column: sharing_pods: Pods that request less than a whole GPU
+-- column: sharing_pods_pct: Share of the GPU pods that share a GPU
+-- column: mean_sharing_milli [thousandths of a GPU]: Mean request per GPU of the pods that share a GPU
+-- column: mean_milli [thousandths of a GPU]: Mean request per GPU of all GPU pods
+-- column: half_or_less_pods: Pods that request half a GPU or less
 create or replace macro openb.sharing(in_variant varchar := 'default') as table
 select
     count(*) as gpu_pods,

@@ -9,7 +9,16 @@
 -- resolves_caveat: openb.pending_is_withdrawn
 -- resolves_caveat: openb.times_from_first_pod
 -- chart: line x=day y=mean_held_gpus yname=mean_allocated_gpus partial=last title=Allocated GPUs per day (openb pods)
--- column: day: Day of 86,400 s on the clock of the pod list, counted from 0
+-- column: day [no unit]: Day of 86,400 s on the clock of the pod list, counted from 0
+-- column: covered_h: Time of the day between the first creation and the last deletion of the pod list
+-- column: mean_pods: Mean number of running pods over the time covered
+-- column: peak_pods: Largest number of pods running at once
+-- column: held_gpus: GPUs held by running pods
+-- column: held_cpus: CPU cores held by running pods
+-- column: held_memory_gib: Memory held by running pods
+-- column: gpu_capacity_pct: GPUs held in percent of the GPUs of the GPU nodes
+-- column: cpu_capacity_pct: CPU cores held in percent of those of all nodes
+-- column: memory_capacity_pct: Memory held in percent of that of all nodes
 create or replace macro openb.use_by_day(
     in_variant varchar := 'default',
     -- first day to include; all but 19 pods of the default list come after day 110 [0 to 149]

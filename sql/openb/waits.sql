@@ -3,6 +3,7 @@
 -- resolves_caveat: openb.count_gpu_pods
 -- resolves_caveat: openb.times_from_first_pod
 -- column: pods: Pods that were scheduled
+-- column: never_scheduled_pods: Pods that were created and never scheduled
 create or replace macro openb.waits(in_variant varchar := 'default', gpu_only boolean := true) as table
 select
     count(wait_s) as pods,

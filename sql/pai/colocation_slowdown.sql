@@ -5,8 +5,9 @@
 -- column: workers: Workers that terminated, with a known GPU and run time
 -- column: sharing_workers: Workers that started on a GPU on which a worker of another job with a sensor row ran
 -- column: compared_workers: Workers of the compared groups
--- column: groups: Groups with at least min_workers workers of each kind, which are compared
+-- column: groups [groups]: Groups with at least min_workers workers of each kind, which are compared
 -- column: slower_pct: Share of the compared groups whose sharing workers ran longer
+-- column: slowdown [ratio]: Median run time of the sharing workers of a group, over that of its other workers
 create or replace macro pai.colocation_slowdown(
     -- workers of each kind that a recurring group needs to be compared [1 to 1000]
     min_workers integer := 5

@@ -1,4 +1,6 @@
 -- Join coverage of tables (PAI tables)
+-- column: left_matched_pct: Share of the rows on the left that have a partner
+-- column: right_matched_pct: Share of the rows on the right that have a partner
 -- chart: bar x=join_name y=left_matched_pct yname=rows_of_the_first_table_with_a_match_pct
 create or replace macro pai.coverage() as table
 select

@@ -1,6 +1,13 @@
 -- Requested resources by hour of day (running PAI instances)
 -- resolves_caveat: pai.notebook_week_starts_later
 -- resolves_caveat: pai.shifted_clock
+-- column: mean_requested_cpus: Mean requested CPU cores
+-- column: mean_requested_gpus: Mean requested GPUs
+-- column: mean_requested_memory_gb: Mean requested memory
+-- column: mean_sharing_gpus: Mean GPUs requested by instances of less than one GPU
+-- column: mean_whole_gpus: Mean GPUs requested by instances of one or more GPUs
+-- column: hours [h]: Hours that the means are over
+-- column: unended_instances: Instances that started in the period without an end, left out of the sums
 -- chart: line x=hour_of_day y=mean_requested_gpus title=Requested GPUs by hour of day (running PAI instances)
 create or replace macro pai.demand_by_hour_of_day(
     from_hour bigint := 568, to_hour bigint := 1743

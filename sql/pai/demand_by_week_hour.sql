@@ -1,6 +1,10 @@
 -- Requested resources by hour of the week (PAI instances)
 -- resolves_caveat: pai.notebook_week_starts_later
 -- resolves_caveat: pai.shifted_clock
+-- column: mean_requested_cpus: Mean requested CPU cores
+-- column: mean_requested_gpus: Mean requested GPUs
+-- column: hours [h]: Hours that the means are over
+-- column: unended_instances: Instances that started in the period without an end, left out of the sums
 -- chart: heat x=hour_of_day y=weekday color=mean_requested_gpus title=Requested GPUs by hour of the week (PAI instances)
 create or replace macro pai.demand_by_week_hour(
     from_hour bigint := 568, to_hour bigint := 1743

@@ -8,7 +8,12 @@
 -- resolves_caveat: pai.status_mix_drifts
 -- resolves_caveat: pai.task_status_from_instances
 -- chart: bar x=part y=failed_pct xname=part_of_the_trace yname=failed_tasks_pct note=Parts follow each other in time and have equally many tasks.
+-- column: part [no unit]: Part of the trace, from 1
 -- column: tasks: Tasks that started in the part
+-- column: failed_tasks: Tasks that failed
+-- column: failed_pct: Share of the tasks that failed
+-- column: gpu_failed_pct: Share of the tasks with a GPU that failed
+-- column: cpu_failed_pct: Share of the tasks without a GPU that failed
 create or replace macro pai.failures_over_time(
     -- number of parts of the trace [1 to 10000]
     in_parts integer := 4,

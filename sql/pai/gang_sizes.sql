@@ -1,5 +1,6 @@
 -- Gang size distribution (PAI tasks and instances)
 -- chart: line x=at_least:log y=instances_pct xname=at_least_this_many_instances title=Instances in gangs of at least a size (PAI instances)
+-- column: at_least [no unit]: Least size of a gang, or least number of tasks, that is counted
 -- column: tasks: Tasks of gangs of at least this size
 -- column: tasks_pct: Share of the tasks of known size
 create or replace macro pai.gang_sizes(gpu_only boolean := false) as table

@@ -7,6 +7,7 @@
 -- chart: bar x=gang_band y=p90_skew_s xname=instances_of_the_task yname=p90_start_skew_s title=90th percentile of the start skew by instances (PAI tasks)
 -- column: gang_band: Instances that a task of the band launches
 -- column: covered_pct: Share of the tasks of which every instance appears exactly once, with a start
+-- column: skew_s: Time from the first start of an instance of a task to the last
 -- column: over_minute_pct: Share of the covered tasks whose last instance started more than a minute after the first
 -- column: gpu_tasks_pct: Share of the tasks that request a GPU
 -- column: early_gpu_h: GPU-hours that instances of covered tasks held before the last instance of their task started

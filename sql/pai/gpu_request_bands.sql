@@ -6,7 +6,9 @@
 -- resolves_caveat: pai.status_mix_drifts
 -- resolves_caveat: pai.task_status_from_instances
 -- chart: bar x=band xname=requested_share_of_a_GPU y=share_pct yname=tasks_pct
+-- column: band: Band of the request, including its lower and excluding its upper bound
 -- column: tasks: GPU tasks of the band
+-- column: share_pct: Share of the total
 create or replace macro pai.gpu_request_bands(
     -- count only tasks with this status [any Terminated Failed Running Waiting]
     with_status varchar := 'any'

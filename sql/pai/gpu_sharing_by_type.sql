@@ -2,6 +2,10 @@
 -- resolves_caveat: pai.cpu_machines_in_spec
 -- chart: bar x=gpu_type y=sharing_pct yname=workers_on_shared_gpus_pct title=Workers on shared GPUs by GPU type (PAI workers)
 -- column: workers: Workers with a GPU
+-- column: sharing_workers: Workers that ran on a GPU together with another
+-- column: sharing_pct: Share of the workers that shared their GPU
+-- column: pairs [pairs]: Pairs of workers that ran together on a GPU
+-- column: median_overlap_s: Median time that two workers ran together
 create or replace macro pai.gpu_sharing_by_type() as table
 with workers as (
     select

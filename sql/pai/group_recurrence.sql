@@ -1,6 +1,7 @@
 -- Recurrence distribution (PAI tasks)
 -- caveat: pai.group_falls_back_to_user
 -- chart: line x=at_least:log y=tasks_pct xname=at_least_this_many_tasks_in_the_group
+-- column: at_least [no unit]: Least size of a gang, or least number of tasks, that is counted
 -- column: tasks: Tasks whose group, or user without a group, has at least this number of tasks
 -- column: tasks_pct: Share of the tasks with a group or a user
 create or replace macro pai.group_recurrence(

@@ -11,11 +11,11 @@
 -- column: mean_usr_pct: CPU time of the machine in user programs
 -- column: mean_kernel_pct: CPU time of the machine in the kernel
 -- column: mean_iowait_pct: CPU time of the machine waiting for input or output
--- column: mean_load: Load average of the machine over one minute
--- column: mean_received_bytes: Network input of the machine
+-- column: mean_load [ratio]: Load average of the machine over one minute
+-- column: mean_received_bytes [bytes]: Network input of the machine
 -- column: sensed_workers: Workers of the band whose network operations were measured
--- column: median_reads: Median network reads of a worker, a mean over its life
--- column: median_writes: Median network writes of a worker, a mean over its life
+-- column: median_reads [operations]: Median network reads of a worker, a mean over its life
+-- column: median_writes [operations]: Median network writes of a worker, a mean over its life
 create or replace macro pai.host_use_by_workers(
     -- type of the GPUs of the machine; CPU is a machine without one [all CPU MISC P100 T4 V100 V100M32]
     on_gpu_type varchar := 'all'

@@ -9,9 +9,16 @@
 -- resolves_caveat: pai.plan_gpu_null_is_cpu_task
 -- resolves_caveat: pai.plan_is_per_instance
 -- chart: line x=period_start_s y=held_gpus partial=first,last rule=capacity_gpus facet=gpu_type title=Allocated GPUs over time by GPU type (PAI tasks)
--- column: unended_instances: GPU instances that started in the period without an end, left out of the GPUs held
+-- column: period_start_s: Begin of a day or an hour on the trace's clock
+-- column: weekday [no unit]: Day of the week at the location of the cluster, 1 Monday to 7 Sunday
+-- column: hour_of_day [no unit]: Hour of the day at the location of the cluster, 0 to 23
 -- column: tasks: GPU tasks submitted in the period
--- column: tasks_with_size: GPU tasks that state a number of instances
+-- column: tasks_with_size [tasks]: GPU tasks that state a number of instances
+-- column: submitted_gpus: GPUs that tasks submitted in the period request
+-- column: held_gpus: GPUs requested by running instances, mean over the period
+-- column: unended_instances: GPU instances that started in the period without an end, left out of the GPUs held
+-- column: capacity_gpus: GPUs of the machines of the type
+-- column: held_pct: Held GPUs in percent of the capacity
 -- column: never_started_tasks: GPU tasks submitted in the period without a launched instance
 create or replace macro pai.load_over_time(
     -- length of a period, on the clock in China [day hour]

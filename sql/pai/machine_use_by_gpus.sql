@@ -3,6 +3,8 @@
 -- column: machine_gpus: GPUs of the machine
 -- column: machines: Machines with an observed worker
 -- column: workers: Workers on which the figures are based
+-- column: gpu_pct: GPU utilisation
+-- column: cpu_pct: CPU utilisation
 create or replace macro pai.machine_use_by_gpus() as table
 select
     machine_gpus,

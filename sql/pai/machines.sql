@@ -1,5 +1,9 @@
 -- Machines and capacity by GPU type (PAI machines)
 -- resolves_caveat: pai.cpu_machines_in_spec
+-- column: gpu_type: GPU type, or all
+-- column: memory_gb: Memory
+-- column: gpus_per_machine [GPUs]: GPUs of one machine
+-- column: cpus_per_gpu [CPU cores per GPU]: CPU cores for each GPU of a machine
 -- chart: bar x=gpu_type y=gpus title=GPUs by GPU type (PAI machines) note=Machines of the type CPU have no GPU.
 create or replace macro pai.machines(
     -- smallest number of GPUs of a machine to include [0 to 100]

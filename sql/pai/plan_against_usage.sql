@@ -1,7 +1,11 @@
 -- Requested compared with used resources (PAI tasks)
 -- resolves_caveat: pai.gpu_use_over_100
 -- chart: bar x=resource y=used_less_pct yname=tasks_that_use_less_pct title=Tasks that use less than they request (PAI tasks)
+-- column: resource: Resource
 -- column: tasks: Tasks with a request, sensor data and a known machine
+-- column: used_less_pct: Share of the tasks that used less than requested
+-- column: used_more_pct: Share of the tasks that used more than requested
+-- column: median_margin_of_capacity [ratio]: Median of requested minus used, divided by the capacity of the machine
 create or replace macro pai.plan_against_usage(
     -- smallest number of workers with sensor data of a task to include [1 to 100000]
     min_workers integer := 1

@@ -1,6 +1,10 @@
 -- Requested CPU, GPU and memory percentiles (PAI tasks)
 -- resolves_caveat: pai.job_means_task_elsewhere
 -- resolves_caveat: pai.plan_gpu_null_is_cpu_task
+-- column: resource: Resource
+-- column: unit: Unit of the numbers
+-- column: median [no unit]: Median, in the unit of the row
+-- column: at_percentile [percent]: Percentile
 create or replace macro pai.request_percentiles(
     -- percentile to report in addition to the median [0 to 100]
     at_pct double := 95

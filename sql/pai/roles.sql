@@ -5,11 +5,19 @@
 -- resolves_caveat: pai.plan_gpu_null_is_cpu_task
 -- resolves_caveat: pai.plan_is_per_instance
 -- chart: bar x=task_name y=held_gpu_h title=GPU-hours by role (PAI tasks)
--- column: instances: Instances that the tasks of the role launch
 -- column: tasks: Tasks of the role, with a GPU or without
 -- column: jobs: Jobs that have a task of the role
--- column: tasks_with_wait: Tasks of the role whose queueing delay is known
--- column: tasks_with_run: Tasks of the role whose run time is known
+-- column: multi_task_jobs: Jobs that have several tasks
+-- column: gpu_tasks: Tasks that request a GPU
+-- column: tasks_with_size [tasks]: Tasks that state a number of instances
+-- column: instances: Instances that the tasks of the role launch
+-- column: mean_instances: Mean number of instances of a task
+-- column: median_instances: Median number of instances of a task
+-- column: requested_gpus: Requested GPUs
+-- column: tasks_with_wait [tasks]: Tasks of the role whose queueing delay is known
+-- column: tasks_with_run [tasks]: Tasks of the role whose run time is known
+-- column: held_gpu_h: GPU-hours held, over all instances of a job, re-runs included
+-- column: held_gpu_h_pct: Share of the held GPU-hours
 create or replace macro pai.roles() as table
 -- The queueing delay is that of pai.task_wait.
 with tasks as (

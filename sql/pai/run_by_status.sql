@@ -5,6 +5,9 @@
 -- resolves_caveat: pai.status_mix_drifts
 -- chart: bar x=status y=median_run_s title=Median run time by final status (PAI tasks)
 -- column: tasks: Tasks of the status, or its GPU tasks with gpu_only
+-- column: tasks_with_run [tasks]: Tasks whose instances have a start and an end
+-- column: held_gpu_h: GPU-hours held, over all instances of a job, re-runs included
+-- column: span_gpu_h: GPU-hours if all instances ran from the first start to the last end
 create or replace macro pai.run_by_status(gpu_only boolean := true) as table
 with runs as (
     select

@@ -2,9 +2,13 @@
 -- caveat: pai.plan_is_per_instance
 -- resolves_caveat: pai.notebook_week_starts_later
 -- chart: bar x=resource y=mean_held_pct yname=mean_requested_capacity_pct title=Mean requested share of the capacity by resource (PAI machines)
--- column: hours: Hours from the first start of an instance to the last end
+-- column: resource: Resource
+-- column: unit: Unit of the numbers
+-- column: capacity [no unit]: What all machines have, in the unit of the row
+-- column: hours [h]: Hours from the first start of an instance to the last end
 -- column: mean_held_pct: Requests of running instances in percent of the capacity, mean over the hours
 -- column: peak_held_pct: Requests of running instances in percent of the capacity, in the hour with the most
+-- column: hours_scarcest [h]: Hours in which no other resource was requested to a higher percentage of the capacity
 -- column: hours_scarcest_pct: Share of these hours
 create or replace macro pai.scarcest_resource() as table
 with capacity as (

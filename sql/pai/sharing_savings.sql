@@ -1,5 +1,11 @@
 -- GPUs saved by sharing (PAI instances)
 -- resolves_caveat: pai.notebook_week_starts_later
+-- column: hours [h]: Hours that the means are over
+-- column: mean_requested_gpus: Mean requested GPUs
+-- column: mean_gpus_if_whole [GPUs]: Mean number of GPUs held if none could be shared
+-- column: saved_gpus: GPUs saved by sharing
+-- column: saved_pct: Share that sharing saves
+-- column: peak_hour [no unit]: First hour of the greatest saving, on the trace's clock
 create or replace macro pai.sharing_savings(from_hour bigint := 0, to_hour bigint := 100000) as table
 with savings as (
     select

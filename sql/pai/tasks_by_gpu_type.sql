@@ -6,6 +6,8 @@
 -- resolves_caveat: pai.task_status_from_instances
 -- chart: bar x=gpu_type y=share_pct yname=tasks_pct title=Share of tasks by GPU type (PAI tasks)
 -- column: tasks: Tasks to which the type was assigned
+-- column: share_pct: Share of the total
+-- column: failed_pct: Share of the tasks that failed
 create or replace macro pai.tasks_by_gpu_type(gpu_only boolean := true) as table
 with types as (
     select

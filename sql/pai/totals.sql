@@ -4,6 +4,8 @@
 -- resolves_caveat: pai.plan_is_per_instance
 -- resolves_caveat: pai.sensor_covers_two_fifths
 -- resolves_caveat: pai.sensor_is_lifetime_average
+-- column: level: Level that is counted
+-- column: entries [entries]: Number of entries
 create or replace macro pai.totals() as table
 with counted as (
     select

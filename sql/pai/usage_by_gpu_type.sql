@@ -6,6 +6,9 @@
 -- resolves_caveat: pai.use_is_absolute
 -- chart: bar x=gpu_type y=median_gpu_use_of_plan yname=median_used_share_of_requested_GPUs title=Used share of requested GPUs by GPU type (PAI workers)
 -- column: workers: Workers with sensor data
+-- column: median_cpu_use_of_plan [ratio]: Median used divided by requested CPU
+-- column: gpu_use_of_plan [ratio]: Used divided by requested GPU
+-- column: median_memory_use_of_plan [ratio]: Median used divided by requested memory
 create or replace macro pai.usage_by_gpu_type() as table
 with shares as (
     select

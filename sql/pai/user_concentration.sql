@@ -1,4 +1,7 @@
 -- Instance share of the heaviest users (PAI instances)
+-- column: top_users: Number of heaviest users
+-- column: top_instances_pct: Share of the instances of the heaviest users
+-- column: bottom_half_max_instances: Largest number of instances of a user in the half with the fewest
 create or replace macro pai.user_concentration(top_pct double := 5) as table
 with ranked as (
     select

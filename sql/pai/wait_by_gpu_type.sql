@@ -7,6 +7,7 @@
 -- resolves_caveat: pai.plan_is_per_instance
 -- chart: box x=gpu_type y=wait_s:log
 -- column: tasks: Started tasks to which the type was assigned
+-- column: never_started_tasks: Tasks without a launch, or without a launched instance
 create or replace macro pai.wait_by_gpu_type(
     -- smallest number of requested GPUs per instance of a task to include [0 to 1000]
     min_gpus double := 0.01

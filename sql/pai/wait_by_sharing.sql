@@ -5,7 +5,9 @@
 -- resolves_caveat: pai.plan_gpu_null_is_cpu_task
 -- resolves_caveat: pai.plan_is_per_instance
 -- chart: box x=request y=wait_s:log
+-- column: request: What is requested for each instance
 -- column: tasks: Started GPU tasks
+-- column: never_started_tasks: Tasks without a launch, or without a launched instance
 create or replace macro pai.wait_by_sharing() as table
 with requested as (
     select

@@ -7,6 +7,7 @@
 -- chart: step x=wait_s:log y=share_pct color=gpu_type with=every_value yname=tasks_pct note=Share of the tasks that started; others have no queueing delay.
 -- column: tasks: Started GPU tasks of the type with at most this queueing delay
 -- column: never_started_tasks: GPU tasks of the type without a launch or a launched instance, the same in each row
+-- column: share_pct: Share of the total
 create or replace macro pai.wait_cdf(every_value boolean := false) as table
 with round_waits as (
     select

@@ -3,9 +3,12 @@
 -- resolves_caveat: pai.job_means_task_elsewhere
 -- resolves_caveat: pai.shifted_clock
 -- chart: bar x=run_class xname=run_time y=waited_over_pct yname=tasks_that_mostly_waited_pct title=Tasks that waited over half their turnaround (PAI tasks) note=Short tasks run for less time than the limit, long ones for at least as long.
+-- column: run_class: Class of the run time: short or long
 -- column: tasks: Tasks of the class
 -- column: never_started_tasks: Tasks without a launch or a launched instance, the same in each row
 -- column: unended_tasks: Tasks that had not ended, or without an instance that did, the same in each row
+-- column: waited_over_pct: Share of the tasks whose queueing delay exceeds the given part of the turnaround time
+-- column: median_wait_share: Median share of the queueing delay in the turnaround time
 create or replace macro pai.wait_share(
     -- a task with a shorter run time is short [0 to 100000000]
     short_below_s double := 3600,

@@ -1,8 +1,17 @@
 -- Requested but unused GPU-hours by owner (PAI GPU tasks)
 -- resolves_caveat: pai.gpu_type_null
 -- chart: bar x=class y=wasted_gpu_h xname={per}
+-- column: class: User, group, GPU type or workload by which the result is grouped
 -- column: tasks: GPU tasks of the class
+-- column: measured_workers: Workers whose GPU use a sensor measured and whose run time is known
 -- column: held_gpu_h: GPU-hours held by the class
+-- column: measured_gpu_h: GPU-hours requested by workers whose use was measured
+-- column: used_gpu_h: GPU-hours that measured workers used
+-- column: wasted_gpu_h: GPU-hours that measured workers requested and did not use
+-- column: over_plan_gpu_h: GPU-hours that measured workers used above their request
+-- column: wasted_pct: Share of the requested GPU-hours of measured workers that they did not use
+-- column: wasted_of_all_pct: Share of the wasted GPU-hours of all classes
+-- column: measured_pct: Share of the held GPU-hours of measured workers
 create or replace macro pai.waste(
     -- what to group by [user group gpu_type workload]
     per varchar := 'user',

@@ -9,6 +9,14 @@
 -- resolves_caveat: pai.plan_gpu_null_is_cpu_task
 -- chart: bar x=class y=median_gpu_memory_gb xname={per} title=Median GPU memory in use (PAI GPU workers)
 -- column: class: GPU type or workload tag, NULL for workers without one
+-- column: gpu_memory_known_pct: Workers whose mean GPU memory is known
+-- column: gpu_memory_gb: GPU memory in use, as a mean over the lifetime of a worker
+-- column: peak_gpu_memory_known_pct: Workers whose peak of GPU memory is known
+-- column: peak_gpu_memory_gb: Peak GPU memory of a worker
+-- column: read_known_pct: Workers whose network input is known
+-- column: read_bytes [bytes]: Network input of a worker
+-- column: write_known_pct: Workers whose network output is known
+-- column: write_bytes [bytes]: Network output of a worker
 create or replace macro pai.worker_memory_and_network(
     -- what to group by [gpu_type workload]
     per varchar := 'gpu_type'

@@ -2,9 +2,17 @@
 -- caveat: pai.status_mix_drifts
 -- resolves_caveat: pai.plan_gpu_null_is_cpu_task
 -- chart: bar x=workload y=held_gpu_h title=GPU-hours by workload (PAI tasks)
--- column: tasks: Tasks of the workload, or its GPU tasks with gpu_only
 -- column: jobs: Jobs with a task of the workload
--- column: tasks_with_run: Tasks of the workload whose run time is known
+-- column: tagged_jobs_pct: Share of all counted jobs with a workload tag
+-- column: tasks: Tasks of the workload, or its GPU tasks with gpu_only
+-- column: known_pct: Share of the tasks whose outcome is known
+-- column: failed_of_known_pct: Share of the tasks with a known outcome that failed
+-- column: held_gpu_h: GPU-hours held, over all instances of a job, re-runs included
+-- column: held_gpu_h_pct: Share of the held GPU-hours
+-- column: measured_pct: Share of the held GPU-hours of measured workers
+-- column: used_of_plan_pct: Used in percent of requested GPU-hours of measured workers
+-- column: tasks_with_run [tasks]: Tasks of the workload whose run time is known
+-- column: tasks_with_wait [tasks]: Tasks whose queueing delay is known
 create or replace macro pai.workload_classes(gpu_only boolean := true) as table
 -- The queueing delay is that of pai.task_wait.
 with selected_tasks as (

@@ -1,8 +1,8 @@
 -- Job arrivals by hour of the week (Philly jobs)
 -- answers: hour of day
 -- chart: heat x=hour_of_day y=weekday color=jobs
--- column: hour_of_day: Hour of the job log's clock, whose time zone is not stated
--- column: weekday: 1 for Monday to 7 for Sunday, on the job log's clock
+-- column: hour_of_day [no unit]: Hour of the job log's clock, whose time zone is not stated
+-- column: weekday [no unit]: 1 for Monday to 7 for Sunday, on the job log's clock
 -- column: jobs: Jobs submitted in that hour of the week
 create or replace macro philly.arrivals_by_hour() as table
 with hours as (

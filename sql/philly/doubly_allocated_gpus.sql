@@ -3,12 +3,12 @@
 -- resolves_caveat: philly.gpus_are_those_used
 -- chart: line x=day y=double_gpu_h_pct yname=gpu_time_in_two_attempts_pct
 -- column: day: Day of the job log, whose time zone is not stated
--- column: allocations: Allocations of one GPU to one attempt that begin on the day, start and end being known
--- column: double_allocations: Allocations of the day that begin while an earlier allocation of the same GPU lasts
+-- column: allocations [allocations]: Allocations of one GPU to one attempt that begin on the day, start and end being known
+-- column: double_allocations [allocations]: Allocations of the day that begin while an earlier allocation of the same GPU lasts
 -- column: gpu_h: GPU-hours of the allocations that begin on the day
 -- column: double_gpu_h: GPU-hours for which an allocation of the day overlaps an earlier one
 -- column: double_gpu_h_pct: Share of the GPU-hours that overlap an earlier allocation
--- column: untimed_allocations: Allocations of one GPU whose attempt has a start on the day and no logged end; they are left out
+-- column: untimed_allocations [allocations]: Allocations of one GPU whose attempt has a start on the day and no logged end; they are left out
 create or replace macro philly.doubly_allocated_gpus() as table
 with used as (
     select

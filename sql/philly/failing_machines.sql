@@ -6,7 +6,7 @@
 -- column: failed_pct: Share of the attempts on the machine that failed
 -- column: failed_share_pct: Share of the machine in the failed attempts of all machines
 -- column: expected_failed_attempts: Failed attempts that the machine would have with the share of all machines together
--- column: excess: Failed attempts above the expected number
+-- column: excess [attempts]: Failed attempts above the expected number
 create or replace macro philly.failing_machines(
     -- number of machines to list, those with the most failed attempts above expectation [1 to 1000000]
     top integer := 20

@@ -6,7 +6,7 @@
 -- column: held_gpus: GPUs that an attempt holds, mean over the bin; a GPU held by two attempts counts once
 -- column: capacity_gpus: GPUs of all machines: the largest number listed, used or measured for each
 -- column: free_gpus: GPUs that no attempt holds, mean over the bin
--- column: fitting_jobs: Jobs of job_gpus GPUs that would fit on the free GPUs, each on one machine; mean over the bin
+-- column: fitting_jobs [no unit]: Jobs of job_gpus GPUs that would fit on the free GPUs, each on one machine; mean over the bin
 -- column: unusable_gpus: Free GPUs that remain if as many such jobs as fit are placed, mean over the bin
 -- column: unusable_pct: Share of the free GPUs that are unusable
 create or replace macro philly.fragmentation(

@@ -3,6 +3,7 @@
 -- chart: line x=day y=held_gpus rule=capacity_gpus
 -- column: day: Day of the job log, whose time zone is not stated
 -- column: jobs: Jobs submitted on the day
+-- column: held_gpus: GPUs held by attempts, mean over the day
 -- column: capacity_gpus: GPUs of all machines: the largest number listed, used or measured for each
 -- column: held_pct: Held GPUs in percent of capacity_gpus
 create or replace macro philly.load_by_day() as table

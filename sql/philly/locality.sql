@@ -2,6 +2,7 @@
 -- answers: machine placement
 -- chart: heat x=allocated_gpus y=machines color=attempts_pct title=Machines per attempt by allocated GPUs (Philly attempts) note=Colour: share of the attempts with this number of GPUs.
 -- column: machines: Machines on which an attempt is placed
+-- column: attempts: Attempts to run jobs
 -- column: attempts_pct: Share of the attempts on this number of GPUs
 -- column: gpu_minutes: Measured GPU-minutes of the attempts
 -- column: mean_gpu_pct: Mean GPU utilisation over the measured GPU-minutes of the attempts

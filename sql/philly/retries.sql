@@ -1,7 +1,11 @@
 -- Retries and their GPU-hours by job size (Philly jobs)
 -- chart: bar x=gpu_band y=retried_pct yname=retried_jobs_pct xname=requested_gpus title=Share of retried jobs by job size (Philly jobs)
 -- column: jobs: Jobs of the band
+-- column: retried_pct: Share of the jobs that had another attempt
+-- column: mean_retries [attempts]: Mean number of attempts after the first
+-- column: max_attempts: Largest number of attempts of a job
 -- column: gpu_h: GPU-hours of all attempts of the jobs
+-- column: earlier_gpu_h_pct: Share of the GPU-hours in attempts that were followed by another
 create or replace macro philly.retries() as table
 select
     gpu_band,

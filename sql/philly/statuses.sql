@@ -1,5 +1,6 @@
 -- Jobs and GPU-hours by final status (Philly jobs)
 -- answers: final state
+-- column: jobs_without_attempt [jobs]: Jobs without a recorded attempt
 -- chart: bar x=published_status y=gpu_h_pct title=Share of GPU-hours by final status (Philly jobs)
 create or replace macro philly.statuses() as table
 with statuses as (

@@ -1,6 +1,10 @@
 -- Jobs, GPU-hours and users by virtual cluster (Philly jobs)
 -- chart: bar x=vc y=gpu_h title=GPU-hours by virtual cluster (Philly jobs)
+-- column: vc: Virtual cluster, or all
+-- column: jobs_without_attempt [jobs]: Jobs without a recorded attempt
+-- column: jobs_with_run [jobs]: Jobs whose run time is known
 -- column: users: Users with a job
+-- column: attempts: Attempts to run jobs
 -- column: mean_gpus: Mean number of GPUs of jobs with an attempt
 -- column: median_gpus: Median number of GPUs of jobs with an attempt
 -- column: max_gpus: Largest number of GPUs of a first attempt

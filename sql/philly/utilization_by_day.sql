@@ -2,9 +2,11 @@
 -- chart: line x=day y=mean_gpu_pct yname=mean_gpu_utilisation_pct title=Mean GPU utilisation per day (Philly machines)
 -- column: day: Day in UTC
 -- column: machines: Machines with any recorded minute, including minutes marked offline
+-- column: gpu_minutes: Measured GPU-minutes
+-- column: mean_gpu_pct: Mean GPU utilisation
+-- column: idle_gpu_pct: Share of the measured GPU-minutes with a utilisation of 0
 -- column: mean_cpu_pct: Mean CPU utilisation over machine-hours
 -- column: mean_memory_pct: Mean memory utilisation over machine-hours
--- column: idle_gpu_pct: Share of the measured GPU-minutes with a utilisation of 0
 create or replace macro philly.utilization_by_day() as table
 with hours as (
     select

@@ -1,8 +1,10 @@
 -- Queueing delay of first and later attempts (Philly attempts)
 -- chart: box x=gpu_band y=wait_s:log facet=attempt_class xname=requested_gpus
 -- column: gpu_band: Band of GPUs of the first attempt of the job
+-- column: attempt_class: First attempt of a job, or later ones
 -- column: attempts: Attempts of the class whose queueing delay is known
--- column: attempts_without_wait: Attempts of the class without a logged start, or with no logged end of the attempt before
+-- column: attempts_without_wait [attempts]: Attempts of the class without a logged start, or with no logged end of the attempt before
+-- column: waited_h: Sum of the queueing delays
 -- column: wait_pct: Share of the summed queueing delays of the band
 create or replace macro philly.wait_by_attempt(
     -- count only jobs that were attempted more than once

@@ -1,6 +1,7 @@
 -- Job arrivals per hour by job type (spot jobs)
 -- resolves_caveat: spot.durations_are_cut_off
 -- chart: line x=hour_start_s y=jobs yname=jobs_per_hour facet=job_type note=HP: high priority.
+-- column: hour_start_s: Start of the hour on the clock of the trace
 -- column: jobs: Jobs submitted in the hour
 -- column: requested_gpus: GPUs that the submitted jobs request
 create or replace macro spot.arrivals_by_hour(

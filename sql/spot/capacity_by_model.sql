@@ -2,6 +2,7 @@
 -- resolves_caveat: spot.demand_over_capacity
 -- chart: bar x=gpu_model y=gpus title=GPUs by GPU model (spot nodes)
 -- column: gpu_model: GPU model, or all
+-- column: whole_nodes: Nodes with 8 GPUs
 -- column: gpus: GPUs of the nodes
 create or replace macro spot.capacity_by_model(with_total boolean := false) as table
 select

@@ -1,5 +1,8 @@
 -- GPU demand and capacity per day (spot jobs)
 -- caveat: spot.demand_over_capacity
+-- column: day_start_s: Start of the day on the clock of the trace
+-- column: demanded_gpus: GPUs of jobs that run from submission for their duration, mean over the day
+-- column: demanded_pct: Demanded GPUs in percent of the capacity
 -- chart: line x=day_start_s y=demanded_gpus rule=capacity_gpus facet=gpu_model
 create or replace macro spot.demand_by_day(
     -- type of job, or all [all HP Spot]

@@ -1,6 +1,7 @@
 -- GPU-hours by GPU model and job type (spot jobs)
 -- chart: stack x=gpu_model y=gpu_h color=job_type note=HP: high priority.
 -- column: jobs: Jobs of the type that request the model
+-- column: organizations [organizations]: Organisations that pay for jobs
 create or replace macro spot.gpu_time_by_type() as table
 with types as (
     select

@@ -2,6 +2,7 @@
 -- answers: requested GPUs
 -- resolves_caveat: spot.demand_over_capacity
 -- chart: step x=at_most_gpus:log y=jobs_pct color=job_type with=every_value xname=requested_gpus title=Job size distribution by job type (spot jobs) note=HP: high priority.
+-- column: at_most_gpus: Upper bound of the GPUs that a counted job requests
 -- column: jobs: Jobs of the type that request at most this number of GPUs
 -- column: jobs_pct: Share of the jobs of the type
 -- column: gpu_h_pct: Share of the GPU-hours of the type

@@ -1,6 +1,8 @@
 -- Held and queued GPUs per hour (GPU jobs per trace)
 -- resolves_caveat: openb.times_from_first_pod
 -- column: trace_cluster: Trace and cluster in one text
+-- column: hour_start_s: Start of the hour on the clock of the trace
+-- column: held_of_capacity_pct: Held GPUs in percent of the capacity
 -- chart: line x=hour_start_s y=held_gpus color=partition_name rule=capacity_gpus facet=trace+cluster partial=first,last title=Held GPUs per hour (GPU jobs per trace)
 create or replace macro unified.allocation_hourly(
     in_trace varchar := null,

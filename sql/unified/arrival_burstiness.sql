@@ -12,6 +12,15 @@
 -- chart: point x=trace+cluster y=dispersion color=trace xname=cluster yname=variance_over_mean_of_jobs_per_hour note=1 is that of a Poisson process; higher is burstier.
 -- column: jobs: Jobs submitted in the trace, except skipped jobs; only GPU jobs if gpu_only is true
 -- column: skipped_jobs: First jobs of the cluster, which are left out, and those before from_hour
+-- column: hours [h]: Number of hours counted
+-- column: hourly_jobs: Jobs submitted in an hour
+-- column: dispersion [ratio]: Variance of the jobs submitted in an hour over their mean
+-- column: cv_hourly_jobs [ratio]: Standard deviation of the jobs submitted in an hour over their mean
+-- column: autocorrelation_24h [ratio]: Autocorrelation of hourly arrivals at a lag of one day
+-- column: autocorrelation_168h [ratio]: Autocorrelation of hourly arrivals at a lag of one week
+-- column: user_burst_pct: Share of the jobs that follow shortly after one of the same user
+-- column: with_user_pct: Share of the jobs whose user is known
+-- column: with_submission_pct: Share of the jobs that are known to be submitted in the trace
 create or replace macro unified.arrival_burstiness(
     gpu_only boolean := true,
     skip_first_pct double := 0,

@@ -5,8 +5,13 @@
 -- resolves_caveat: openb.times_from_first_pod
 -- resolves_caveat: spot.durations_are_cut_off
 -- chart: line x=hour_start_s y=jobs facet=trace partial=first,last with=whole_traces yname=jobs_per_hour title=Job arrivals per hour by trace (GPU jobs of all traces)
+-- column: cluster: Cluster, or all
 -- column: trace_cluster: Trace and cluster in one text
+-- column: hour [no unit]: Hour on the clock of the trace, counted from 0
+-- column: hour_start_s: Start of the hour on the clock of the trace
 -- column: jobs: Jobs submitted in that hour
+-- column: submitted_gpus: GPUs that submitted jobs request
+-- column: with_submission_pct: Share of the jobs that are known to be submitted in the trace
 create or replace macro unified.arrival_series(
     in_trace varchar := null,
     from_hour bigint := null,

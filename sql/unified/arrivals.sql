@@ -11,6 +11,13 @@
 -- resolves_caveat: spot.request_is_per_worker
 -- chart: bar x=trace+cluster y=cv_gap color=trace xname=cluster yname=coefficient_of_variation_of_the_gaps note=1 is that of a Poisson process; higher is burstier. title=Variation of inter-arrival times by cluster (GPU jobs of all traces)
 -- column: jobs: Jobs submitted in the trace, except skipped jobs; only GPU jobs if gpu_only is true
+-- column: skipped_jobs: First jobs, which are left out
+-- column: span_days [days]: Days from the first submission counted to the last
+-- column: jobs_per_day [jobs per day]: Jobs submitted per day
+-- column: mean_gap_s: Mean gap between consecutive submissions
+-- column: cv_gap [ratio]: Standard deviation of the gaps over their mean
+-- column: same_second_pct: Share of the jobs submitted in the same second as another
+-- column: with_submission_pct: Share of the jobs that are known to be submitted in the trace
 create or replace macro unified.arrivals(
     gpu_only boolean := true,
     skip_first_pct double := 0,

@@ -8,6 +8,8 @@
 -- chart: box x=trace y=cpus_per_gpu title=Requested CPU cores per GPU (GPU jobs per trace)
 -- column: jobs: GPU jobs of the trace
 -- column: covered_pct: Share of the GPU jobs whose requested CPU cores are known
+-- column: cpus_per_gpu [CPU cores per GPU]: Requested CPU cores over requested GPUs
+-- column: capacity_cpus_per_gpu [CPU cores per GPU]: CPU cores for each GPU of the machines that have GPUs
 create or replace macro unified.cpus_per_gpu(in_trace varchar := null) as table
 with jobs as (
     select

@@ -15,6 +15,11 @@
 -- chart: point x=trace y=median_error color=predictor yname=median_relative_error note=Predictor: last or median run time of earlier jobs of the same user, group or trace. Relative error: its distance from the run time over the run time.
 -- column: predictor: Last or median run time of the same user, group or trace: last of user, median of user, and so on
 -- column: jobs: Jobs of the trace, the same for each predictor
+-- column: whole_run_pct: Share of the jobs with a known and complete run time
+-- column: predicted_jobs: Jobs whose run time is predicted
+-- column: covered_pct: Share of the jobs for which the quantity is known
+-- column: error [ratio]: Prediction error: absolute difference of predicted and actual run time over the actual one
+-- column: within_factor_2_pct: Share of the predictions between half and twice the actual run time
 create or replace macro unified.duration_predictability(
     gpu_only boolean := true,
     -- number of jobs that ended last over which a median is taken [1 to 100]

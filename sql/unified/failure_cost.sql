@@ -3,6 +3,12 @@
 -- resolves_caveat: acme.types_differ_by_cluster
 -- resolves_caveat: helios.most_jobs_have_no_gpu
 -- column: workload: Workload tag, NULL without by_workload and for jobs without one
+-- column: outcome: Outcome: completed, failed, cancelled, preempted or unknown
+-- column: held_gpu_h: GPU-hours held, over all instances of a job, re-runs included
+-- column: gpu_time_pct: Share of the GPU-hours
+-- column: uncovered_pct: Share of the jobs without known GPU-hours
+-- column: censored_pct: Share of the jobs that the end of the trace cuts off
+-- column: left_censored_pct: Share of the jobs that the beginning of the trace cuts off
 create or replace macro unified.failure_cost(
     in_trace varchar := null,
     gpu_only boolean := true,

@@ -7,12 +7,17 @@
 -- resolves_caveat: pai.shifted_clock
 -- resolves_caveat: philly.log_has_no_zone
 -- chart: bar x=trace y=failed_pct color=previous_outcome band=low_pct,high_pct interval=jackknife:{per} yname=failed_jobs_pct title=Share of jobs that fail by outcome of the previous job (GPU jobs per trace)
+-- column: previous_outcome: Outcome of the job that the same owner submitted last before
 -- column: jobs: Jobs whose owner's previous job had this outcome
+-- column: failed_pct: Share of these jobs that failed
 -- column: low_pct: Lower bound of the 95 % confidence interval of failed_pct
 -- column: high_pct: Upper bound of the 95 % confidence interval of failed_pct
--- column: previous_outcome: Outcome of the job that the same owner submitted last before
--- column: failed_pct: Share of these jobs that failed
+-- column: effective_units [units]: Equally large days, users or owners that would tell as much of the bounded share or percentile, whose bounds need ten
 -- column: baseline_failed_pct: Share of the jobs that failed, whatever the outcome of the previous job
+-- column: times_baseline [ratio]: Share of failed jobs over that of all previous outcomes together
+-- column: expected_failed_pct: Share of these jobs that would fail if each owner had as many failures in any order
+-- column: times_expected [ratio]: failed_pct in relation to expected_failed_pct
+-- column: unknown_pct: Share of the GPU jobs for which the quantity is unknown
 create or replace macro unified.failure_repeats(
     in_trace varchar := null,
     -- whose previous job counts: that of the same user or of the same group [user group]

@@ -13,6 +13,23 @@
 -- resolves_caveat: spot.durations_are_cut_off
 -- resolves_caveat: spot.no_start
 -- resolves_caveat: spot.request_is_per_worker
+-- column: known_pct: Share of the jobs whose outcome is known
+-- column: failed_of_all_pct: Share of all jobs that are known to have failed
+-- column: low_failed_of_all_pct: Lower bound of the 95 % confidence interval of failed_of_all_pct
+-- column: high_failed_of_all_pct: Upper bound of the 95 % confidence interval of failed_of_all_pct
+-- column: effective_units [units]: Equally large days, users or owners that would tell as much of the bounded share or percentile, whose bounds need ten
+-- column: failed_at_most_pct: Share of all jobs that failed, if all jobs of unknown outcome did
+-- column: failed_of_known_pct: Share of the jobs of known outcome that failed, if at least 90 % are known
+-- column: cancelled_of_known_pct: Share of the jobs of known outcome that were cancelled, if at least 90 % are known
+-- column: known_gpu_time_pct: Share of the GPU-hours held by jobs whose outcome is known
+-- column: failed_of_all_gpu_time_pct: Share of all GPU-hours that jobs held which are known to have failed
+-- column: failed_gpu_time_pct: Share of the GPU-hours of known outcome that failed jobs held, if at least 90 % are known
+-- column: low_failed_gpu_time_pct: Lower bound of the 95 % confidence interval of failed_gpu_time_pct
+-- column: high_failed_gpu_time_pct: Upper bound of the 95 % confidence interval of failed_gpu_time_pct
+-- column: effective_gpu_time_units [units]: Equally large days or users that would tell as much of failed_gpu_time_pct; its bounds need ten
+-- column: covered_failed_pct: Share of the failed jobs with known GPU-hours
+-- column: censored_gpu_time_pct: Share of the GPU-hours in jobs that the end of the trace cuts off
+-- column: left_censored_gpu_time_pct: Share of the GPU-hours in jobs that the beginning of the trace cuts off
 -- chart: bar x=trace+cluster y=failed_of_all_pct color=trace band=low_failed_of_all_pct,high_failed_of_all_pct interval=jackknife:{sampled_by} xname=cluster yname=failed_jobs_pct title=Share of failed jobs by cluster (GPU jobs of all traces)
 create or replace macro unified.failure_share(
     gpu_only boolean := true,

@@ -7,8 +7,9 @@
 -- resolves_caveat: pai.gpu_counts_are_fractions
 -- resolves_caveat: pai.status_mix_drifts
 -- chart: bar x=within_s y=failed_within_pct color=trace xname=ended_within_s yname=failures_pct note=Share of the failed jobs whose run time is known. title=Share of failures within 1, 10 and 60 minutes (GPU jobs per trace)
--- column: covered_pct: Share of the failed jobs whose run time is known
 -- column: within_s: Longest run time of a failed job that counts
+-- column: failed_jobs: Jobs that failed
+-- column: covered_pct: Share of the failed jobs whose run time is known
 -- column: failed_within_pct: Share of the covered failed jobs that ran at most this long
 -- column: lost_gpu_h: GPU-hours held by failed jobs that ran at most this long
 -- column: lost_gpu_h_pct: Share of the GPU-hours of covered failed jobs

@@ -8,8 +8,16 @@
 -- resolves_caveat: pai.shifted_clock
 -- resolves_caveat: philly.log_has_no_zone
 -- chart: lorenz x=heaviest_pct y=top_gpu_time_pct color=trace with=every_pct xname=largest_jobs_pct yname=gpu_h_pct note=Largest: GPU jobs that held the most GPU-hours. title=GPU-hour share of the largest jobs (GPU jobs per trace)
+-- column: gpu_jobs: Jobs that request a GPU or a part of one
 -- column: heaviest_pct: Percentage of GPU jobs that count as the largest
+-- column: top_jobs: Number of largest jobs
 -- column: top_gpu_time_pct: Share of the GPU-hours held by the largest jobs
+-- column: low_top_gpu_time_pct: Lower bound of the 95 % confidence interval of top_gpu_time_pct
+-- column: high_top_gpu_time_pct: Upper bound of the 95 % confidence interval of top_gpu_time_pct
+-- column: effective_units [units]: Equally large days, users or owners that would tell as much of the bounded share or percentile, whose bounds need ten
+-- column: covered_pct: Share of the jobs for which the quantity is known
+-- column: censored_gpu_time_pct: Share of the GPU-hours in jobs that the end of the trace cuts off
+-- column: left_censored_gpu_time_pct: Share of the GPU-hours in jobs that the beginning of the trace cuts off
 create or replace macro unified.gpu_time_concentration(
     -- percentage of GPU jobs that count as the largest
     top_pct double := 1,

@@ -4,9 +4,10 @@
 -- resolves_caveat: asi.standby_counts_twice
 -- resolves_caveat: openb.times_from_first_pod
 -- column: trace_cluster: Trace and cluster in one text
--- chart: line x=hour_start_s y=idle_while_queued_gpus facet=trace+cluster partial=first,last yname=free_gpus_that_waiting_jobs_request note=The smaller of free GPUs and GPUs that waiting jobs request, mean per hour; whether they fit is not checked.
+-- column: hour_start_s: Start of the hour on the clock of the trace
 -- column: free_gpus: GPUs of the capacity that no job holds
 -- column: idle_while_queued_gpus: The smaller of free_gpus and queued_gpus: free GPUs that waiting jobs request
+-- chart: line x=hour_start_s y=idle_while_queued_gpus facet=trace+cluster partial=first,last yname=free_gpus_that_waiting_jobs_request note=The smaller of free GPUs and GPUs that waiting jobs request, mean per hour; whether they fit is not checked.
 create or replace macro unified.idle_while_queued(
     in_trace varchar := null,
     from_hour bigint := null

@@ -7,12 +7,14 @@
 -- resolves_caveat: pai.shifted_clock
 -- resolves_caveat: philly.log_has_no_zone
 -- chart: bar x=trace+cluster y=hours_with_both_pct color=trace xname=cluster yname=hours_with_a_free_gpu_that_a_job_waits_for_pct title=Hours with a free GPU that a job waits for (GPU jobs per trace)
--- column: hours: Hours with a known capacity and a known queue
--- column: hours_with_both: Hours in which at least one GPU, in the mean over the hour, is free and requested by a waiting job
+-- column: hours [h]: Hours with a known capacity and a known queue
+-- column: hours_with_queue [h]: Hours in which a job waits
+-- column: hours_with_both [h]: Hours in which at least one GPU, in the mean over the hour, is free and requested by a waiting job
 -- column: hours_with_both_pct: Share of the hours that hours_with_both counts
 -- column: idle_while_queued_gpu_h: GPU-hours that are free and requested by waiting jobs
 -- column: of_capacity_pct: Share of the GPU-hours of the capacity
 -- column: of_queued_pct: Share of the GPU-hours that waiting jobs request
+-- column: placed_pct: Share of the GPU jobs with known times of running or waiting
 create or replace macro unified.idle_while_queued_share(in_trace varchar := null) as table
 with known as (
     select

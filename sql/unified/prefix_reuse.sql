@@ -6,6 +6,8 @@
 -- resolves_caveat: mooncake.arrivals_on_a_grid
 -- chart: bar x=workload y=reuse_pct color=trace yname=reused_blocks_pct note=An unlimited cache, empty at first. Traces without prefix blocks are left out.
 -- column: requests: Requests whose prefix blocks the trace publishes
+-- column: blocks: Accesses to prefix blocks
+-- column: distinct_blocks: Distinct prefix blocks
 -- column: reused_blocks: Accesses to a block that the cache contains
 -- column: reuse_pct: Share of the accesses to prefix blocks that find the block in the cache
 create or replace macro unified.prefix_reuse(

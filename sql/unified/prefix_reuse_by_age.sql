@@ -1,7 +1,9 @@
 -- Prefix reuse by age (LLM requests of all traces)
 -- resolves_caveat: mooncake.published_hit_rates
 -- chart: line x=max_age_s:log y=reused_pct color=workload facet=trace xname=time_since_the_last_use_s yname=reuses_within_this_time_pct note=An unlimited cache, empty at first. Traces without prefix blocks are left out.
+-- column: max_age_s: Longest time since the last access to the block
 -- column: reused_blocks: Accesses to a block at most max_age_s after the last access to it
+-- column: reused_pct: Share of all reuses of prefix blocks
 create or replace macro unified.prefix_reuse_by_age(
     -- [list of unified.requests.trace]
     in_trace varchar := null

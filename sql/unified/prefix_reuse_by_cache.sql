@@ -1,5 +1,6 @@
 -- Prefix reuse by cache size (LLM requests of all traces)
 -- chart: line x=cache_blocks:log y=hit_pct color=workload facet=trace xname=cache_size_in_blocks yname=reused_blocks_pct note=A cache that drops the least recently used block, empty at first. Traces without prefix blocks are left out.
+-- column: cache_blocks: Blocks that the cache can contain
 -- column: hit_pct: Share of the accesses to prefix blocks that find the block in the cache
 create or replace macro unified.prefix_reuse_by_cache(
     -- [list of unified.requests.trace]

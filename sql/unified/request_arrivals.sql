@@ -4,7 +4,10 @@
 -- resolves_caveat: genai.request_clock_is_shifted
 -- resolves_caveat: mooncake.arrivals_on_a_grid
 -- chart: line x=window_start_s y=requests_per_s facet=trace+workload partial=first,last
+-- column: window_start_s: Start of the window, counted from that of the first arrival of the workload
+-- column: window_length_s: Length of the window
 -- column: requests: Requests that arrive in the window
+-- column: requests_per_s [requests per s]: Requests that arrive in a second
 -- column: input_tokens: Tokens of the prompts that arrive in the window
 -- column: output_tokens: Tokens of the answers to the requests that arrive in the window
 create or replace macro unified.request_arrivals(

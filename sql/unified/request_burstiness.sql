@@ -1,9 +1,13 @@
 -- Burstiness of arrivals by workload (requests of all traces)
 -- resolves_caveat: genai.request_clock_is_shifted
 -- chart: point x=trace+workload y=dispersion:log color=trace xname=workload yname=variance_over_mean_of_requests_per_window note=1 is that of a Poisson process; higher is burstier.
+-- column: span_s: Time from the first arrival to the last
 -- column: mean_gap_s: Mean gap between consecutive arrivals
--- column: dispersion: Variance of the requests per complete window over their mean
--- column: windows: Complete windows between the first and the last request of the workload
+-- column: gap_cv [ratio]: Standard deviation of the gaps between consecutive arrivals over their mean
+-- column: windows [windows]: Complete windows between the first and the last request of the workload
+-- column: dispersion [ratio]: Variance of the requests per complete window over their mean
+-- column: idle_windows [windows]: Windows without a request
+-- column: busiest_window_requests: Requests in the busiest window
 create or replace macro unified.request_burstiness(
     -- [list of unified.requests.trace]
     in_trace varchar := null,

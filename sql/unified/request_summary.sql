@@ -6,6 +6,11 @@
 -- resolves_caveat: mooncake.published_hit_rates
 -- resolves_caveat: qwen.blocks_of_content
 -- resolves_caveat: qwen.reuse_begins_at_0
+-- column: span_s: Time from the first arrival to the last
+-- column: mean_input_tokens: Mean tokens of a prompt
+-- column: mean_output_tokens: Mean tokens of an answer
+-- column: failed_pct: Share of the requests of known outcome that failed
+-- column: with_prefix_pct: Share of the requests whose prefix blocks the trace publishes
 -- chart: point x=mean_input_tokens:log y=mean_output_tokens:log color=workload yname=mean_output_tokens xname=mean_input_tokens title=Mean input and output tokens by workload (requests of all traces)
 create or replace macro unified.request_summary(
     -- [list of unified.requests.trace]

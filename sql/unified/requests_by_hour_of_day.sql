@@ -2,7 +2,7 @@
 -- resolves_caveat: burstgpt.failed_requests
 -- resolves_caveat: burstgpt.ramp_up
 -- chart: line x=hour_of_day y=requests_pct facet=trace+workload note=Time of day at the service. Traces without a known time zone are left out.
--- column: hour_of_day: Hour of the day at the location of the service, 0 to 23
+-- column: hour_of_day [no unit]: Hour of the day at the location of the service, 0 to 23
 -- column: requests: Requests that arrive in that hour of the day
 -- column: requests_pct: Share of the requests of the workload
 -- column: input_tokens: Tokens of the prompts that arrive in that hour of the day

@@ -1,6 +1,8 @@
 -- Requests by input/output tokens (LLM requests of all traces)
 -- resolves_caveat: burstgpt.failed_requests
 -- chart: heat x=input_band_tokens y=output_band_tokens color=requests_pct facet=trace+workload xname=input_tokens yname=output_tokens note=A band goes from a power of two, its label, to below the next; white: no requests.
+-- column: input_band_tokens: Least tokens of a prompt in the band, which ends below the next power of two
+-- column: output_band_tokens: Least tokens of an answer in the band, which ends below the next power of two
 -- column: requests: Requests whose tokens lie in both bands
 -- column: requests_pct: Share of the counted requests of the workload
 create or replace macro unified.requests_by_tokens(

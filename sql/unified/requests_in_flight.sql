@@ -1,6 +1,10 @@
 -- Estimated requests in flight (LLM requests of all traces)
 -- resolves_caveat: burstgpt.failed_requests
 -- resolves_caveat: mooncake.arrivals_on_a_grid
+-- column: window_start_s: Start of the window, counted from that of the first arrival of the workload
+-- column: window_length_s: Length of the window
+-- column: requests_in_flight [requests]: Mean number of requests in service at a time
+-- column: tokens_in_flight [tokens]: Mean number of tokens of the requests in service at a time
 -- chart: line x=window_start_s y=requests_in_flight facet=trace+workload partial=first,last
 create or replace macro unified.requests_in_flight(
     -- [list of unified.requests.trace]

@@ -2,8 +2,15 @@
 -- resolves_caveat: acme.cpu_jobs_included
 -- resolves_caveat: helios.most_jobs_have_no_gpu
 -- chart: point x=size_band y=median_run_s:log color=trace xname=requested_gpus note=Median of the jobs whose whole run was seen; jobs that were cut off are left out. title=Median run time of finished jobs by size (all traces)
+-- column: held_gpu_h: GPU-hours held, over all instances of a job, re-runs included
 -- column: median_run_s: Median of finished jobs, whose whole run was seen, covered_pct percent of all: too low below 100; unified.run_cdf has the Kaplan-Meier median of started jobs
 -- column: median_wait_s: Median of started jobs; unified.wait_cdf has the Kaplan-Meier median of all jobs
+-- column: covered_pct: Share of the jobs for which the quantity is known
+-- column: censored_pct: Share of the jobs that the end of the trace cuts off
+-- column: left_censored_pct: Share of the jobs that the beginning of the trace cuts off
+-- column: known_pct: Share of the jobs whose outcome is known
+-- column: failed_of_all_pct: Share of all jobs that are known to have failed
+-- column: failed_of_known_pct: Share of the jobs of known outcome that failed, if at least 90 % are known
 create or replace macro unified.run_by_size(
     preempted_fails boolean := false, in_trace varchar := null
 ) as table

@@ -8,9 +8,15 @@
 -- resolves_caveat: philly.gpus_are_those_used
 -- resolves_caveat: spot.no_start
 -- resolves_caveat: spot.request_is_per_worker
--- column: jobs: Started GPU jobs that were observed for at least min_run_s
--- column: percentile: Kaplan-Meier estimate of the percentage of run times that do not exceed run_s
+-- column: percentile [percent]: Kaplan-Meier estimate of the percentage of run times that do not exceed run_s
 -- column: run_s: Run time that this percentage of the started jobs does not exceed: at 50, their Kaplan-Meier median
+-- column: low_run_s: Lower bound of the 95 % confidence interval of the run time
+-- column: high_run_s: Upper bound of the 95 % confidence interval of the run time
+-- column: pct: Percentile
+-- column: jobs: Started GPU jobs that were observed for at least min_run_s
+-- column: unknown_pct: Share of the GPU jobs for which the quantity is unknown
+-- column: excluded_pct: Share of the observed jobs that a parameter excludes
+-- column: censored_pct: Share of the jobs that the end of the trace cuts off
 -- chart: step x=run_s:log y=percentile color=trace band=low_pct,high_pct interval=greenwood with=every_value yname=jobs_pct note=Kaplan-Meier: jobs that still ran when the trace ended count as running longer. Where a curve ends below 100 %, longer run times are unknown.
 create or replace macro unified.run_cdf(
     -- shortest run time to include, such as 600 to compare with ITP, which has no shorter one [0 to

@@ -2,6 +2,11 @@
 -- resolves_caveat: acme.cpu_jobs_included
 -- resolves_caveat: helios.most_jobs_have_no_gpu
 -- resolves_caveat: openb.deletion_never_empty
+-- column: at_most_gpus: Upper bound of the GPUs that a counted job requests
+-- column: gpu_time_pct: Share of the GPU-hours
+-- column: covered_pct: Share of the jobs for which the quantity is known
+-- column: censored_gpu_time_pct: Share of the GPU-hours in jobs that the end of the trace cuts off
+-- column: left_censored_gpu_time_pct: Share of the GPU-hours in jobs that the beginning of the trace cuts off
 -- chart: step x=at_most_gpus:log y=jobs_pct color=trace with=every_value xname=requested_gpus note=Jobs with GPUs only. title=Job size distribution (GPU jobs of all traces)
 create or replace macro unified.size_cdf(
     every_value boolean := false, in_trace varchar := null

@@ -6,6 +6,7 @@
 -- column: measure: Quantity correlated with the size of the job: run time, queueing delay or failed
 -- column: jobs: GPU jobs that have the measure
 -- column: covered_pct: Share of the GPU jobs of the trace that have the measure
+-- column: rank_correlation [ratio]: Spearman's rank correlation with the number of requested GPUs
 create or replace macro unified.size_correlation(
     preempted_fails boolean := false, in_trace varchar := null
 ) as table

@@ -7,6 +7,10 @@
 -- resolves_caveat: pai.gpu_counts_are_fractions
 -- resolves_caveat: pai.job_means_task_elsewhere
 -- resolves_caveat: pai.plan_is_per_instance
+-- column: measure: Name of the measure
+-- column: measured [no unit]: The measure over the jobs here
+-- column: published [no unit]: The measure as published
+-- column: difference [no unit]: Measured minus published value, in the unit of the measure
 -- chart: point x=published:log y=measured:log color=trace rule=published note=A point is a quantity of a cluster, in its own unit.
 create or replace macro unified.summary_against_published(in_trace varchar := null) as table
 with measures as (

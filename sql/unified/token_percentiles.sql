@@ -1,10 +1,10 @@
 -- Token percentiles by workload (LLM requests of all traces)
 -- resolves_caveat: burstgpt.failed_requests
 -- chart: line x=input_tokens:log y=percentile color=workload facet=trace yname=requests_pct title=Distribution of input tokens (LLM requests of all traces)
--- column: percentile: Percentage of the requests that have at most this number of tokens
--- column: requests: Requests that did not fail and have a number of tokens
+-- column: percentile [percent]: Percentage of the requests that have at most this number of tokens
 -- column: input_tokens: Percentile of the tokens of a prompt
 -- column: output_tokens: Percentile of the tokens of an answer
+-- column: requests: Requests that did not fail and have a number of tokens
 create or replace macro unified.token_percentiles(
     -- [list of unified.requests.trace]
     in_trace varchar := null

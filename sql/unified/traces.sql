@@ -3,8 +3,18 @@
 -- resolves_caveat: helios.most_jobs_have_no_gpu
 -- resolves_caveat: openb.deletion_never_empty
 -- chart: point x=trace+cluster y=held_gpu_h color=trace xname=cluster title=GPU-hours by cluster (GPU jobs of all traces)
+-- column: held_gpu_h: GPU-hours held, over all instances of a job, re-runs included
+-- column: covered_pct: Share of the jobs for which the quantity is known
+-- column: censored_gpu_time_pct: Share of the GPU-hours in jobs that the end of the trace cuts off
+-- column: left_censored_gpu_time_pct: Share of the GPU-hours in jobs that the beginning of the trace cuts off
+-- column: mean_gpus: Mean number of GPUs of a job
 -- column: median_run_s: Median of finished jobs, whose whole run was seen, whole_run_pct percent of all: too low below 100; unified.run_cdf has the Kaplan-Meier median of started jobs
+-- column: whole_run_pct: Share of the jobs with a known and complete run time
 -- column: median_wait_s: Median of started jobs; unified.wait_cdf has the Kaplan-Meier median of all jobs
+-- column: without_wait_pct: Share of the jobs without a queueing delay
+-- column: known_pct: Share of the jobs whose outcome is known
+-- column: failed_of_all_pct: Share of all jobs that are known to have failed
+-- column: failed_of_known_pct: Share of the jobs of known outcome that failed, if at least 90 % are known
 create or replace macro unified.traces(
     gpu_only boolean := true, preempted_fails boolean := false, in_trace varchar := null
 ) as table

@@ -4,6 +4,9 @@
 -- chart: point x=trace y=p90_bounded_slowdown least=1 color=size_band note=Colours: bands of requested GPUs. Slowdown: turnaround over run time (of at least {bound_s} s); 1 is no wait. Traces without recorded waits have no marks. title=90th percentile of bounded slowdown by size (all traces)
 -- column: jobs: GPU jobs of the band, in traces where some turnaround is known
 -- column: covered_pct: Share of the jobs whose queueing delay and run time are both known
+-- column: censored_pct: Share of the jobs that the end of the trace cuts off
+-- column: turnaround_s: Time from submission to end
+-- column: bounded_slowdown [ratio]: Queueing delay plus run time over the run time, where short runs count as bound_s; at least 1
 create or replace macro unified.turnaround_by_size(
     in_trace varchar := null,
     -- run times below this count as this long in the slowdown, in seconds [0.001 to 86400]

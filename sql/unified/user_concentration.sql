@@ -7,7 +7,12 @@
 -- resolves_caveat: pai.job_means_task_elsewhere
 -- resolves_caveat: philly.gpus_are_those_used
 -- chart: lorenz x=heaviest_pct y=top_gpu_time_pct color=trace with=every_pct xname=heaviest_users_pct yname=gpu_h_pct note=Traces without users are left out.
+-- column: heaviest_pct: Percentage of users that count as the heaviest
+-- column: top_users: Number of heaviest users
 -- column: top_gpu_time_pct: Share of the GPU-hours held by the heaviest users
+-- column: covered_pct: Share of the jobs for which the quantity is known
+-- column: censored_gpu_time_pct: Share of the GPU-hours in jobs that the end of the trace cuts off
+-- column: left_censored_gpu_time_pct: Share of the GPU-hours in jobs that the beginning of the trace cuts off
 create or replace macro unified.user_concentration(
     top_pct double := 5, every_pct boolean := false, in_trace varchar := null
 ) as table

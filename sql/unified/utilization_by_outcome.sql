@@ -7,6 +7,7 @@
 -- resolves_caveat: pai.gpu_counts_are_fractions
 -- resolves_caveat: pai.status_mix_drifts
 -- chart: bar x=trace+status y=mean_gpu_pct color=trace xname=trace_and_status yname=mean_gpu_utilisation_pct
+-- column: sampled_per: What one measured value is a mean over: minutes of a GPU, or lives of workers
 -- column: jobs: GPU jobs of the outcome
 -- column: measured_jobs: GPU jobs of the outcome with a measured utilisation
 -- column: gpu_h: GPU-hours that the jobs of the outcome held

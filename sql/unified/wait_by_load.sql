@@ -11,10 +11,12 @@
 -- resolves_caveat: pai.shifted_clock
 -- resolves_caveat: philly.log_has_no_zone
 -- chart: line x=load_band_start_pct y=immediate_pct color=cluster facet=trace yname=jobs_that_start_within_a_minute_pct xname=load_at_submission_pct note=Bands of ten percent of the held GPUs in the hour before. Traces without waits or a capacity are left out. title=Jobs that start within a minute by load at submission (all traces)
--- column: jobs: Jobs with a known load at submission that were observed to wait
 -- column: load_band_start_pct: Start of a band of ten percent of the load at submission, 100 for a full cluster
+-- column: jobs: Jobs with a known load at submission that were observed to wait
+-- column: median_load_pct: Median held GPUs in percent of the capacity, in the hour before that of the submission
 -- column: started_pct: Share of the jobs that started
 -- column: immediate_pct: Share of the jobs that started within 60 s
+-- column: unknown_pct: Share of the GPU jobs for which the quantity is unknown
 create or replace macro unified.wait_by_load(in_trace varchar := null) as table
 with loads as (
     select

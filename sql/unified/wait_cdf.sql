@@ -8,8 +8,14 @@
 -- resolves_caveat: philly.log_has_no_zone
 -- chart: step x=wait_s:log y=percentile color=size_band facet=trace band=low_pct,high_pct interval=greenwood with=every_value yname=jobs_pct note=Kaplan-Meier: jobs that never started count as waiting longer than observed. Where a curve ends below 100 %, longer delays are unknown.
 -- column: jobs: GPU jobs of the band that were observed to wait
--- column: percentile: Kaplan-Meier estimate of the percentage of the jobs whose queueing delay does not exceed wait_s
+-- column: pct: Percentile
+-- column: unknown_pct: Share of the GPU jobs for which the quantity is unknown
+-- column: never_started_pct: Share of the jobs that were withdrawn before they started, or in DLRM still waited when the trace ended
+-- column: percentile [percent]: Kaplan-Meier estimate of the percentage of the jobs whose queueing delay does not exceed wait_s
 -- column: wait_s: Queueing delay that this percentage of the jobs does not exceed: at 50, their Kaplan-Meier median
+-- column: low_wait_s: Lower bound of the 95 % confidence interval of the queueing delay
+-- column: high_wait_s: Upper bound of the 95 % confidence interval of the queueing delay
+-- column: effective_units [units]: Equally large days, users or owners that would tell as much of the bounded share or percentile, whose bounds need ten
 create or replace macro unified.wait_cdf(
     in_trace varchar := null,
     every_value boolean := false,

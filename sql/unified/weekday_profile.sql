@@ -4,7 +4,10 @@
 -- resolves_caveat: helios.most_jobs_have_no_gpu
 -- resolves_caveat: pai.gpu_counts_are_fractions
 -- chart: line x=weekday y=jobs_per_day color=trace note=Traces without a known time zone are left out.
+-- column: weekday [no unit]: Day of the week at the location of the cluster, 1 Monday to 7 Sunday
+-- column: days [days]: Number of such days from the first to the last submission
 -- column: jobs: Jobs submitted on that day of the week; only GPU jobs if gpu_only is true
+-- column: jobs_per_day [jobs per day]: Jobs submitted per day
 create or replace macro unified.weekday_profile(
     gpu_only boolean := true, in_trace varchar := null
 ) as table

@@ -2,6 +2,7 @@
 -- caveat: zeus.target_decides_optimum
 -- resolves_caveat: zeus.librispeech_lower_is_better
 -- column: condition: ≤ if the target is an error rate, ≥ if it is an accuracy
+-- column: cost_j: Cost: eta times energy plus (1 - eta) times the largest power limit times time
 -- chart: point x=dataset+condition+target_metric xname=data_set_and_its_target_(≤_error_rate,_≥_accuracy) y=energy_to_accuracy_j:log title=Energy of the cheapest run to the hardest target (Zeus runs) note=Hardest target that any configuration reached in every run. Cheapest by cost: eta times energy, and the rest time at the largest power.
 create or replace macro zeus.cheapest(on_gpu varchar := 'v100', eta double := 0.5) as table
 with reached as (

@@ -1,4 +1,7 @@
 -- Profiled and trained configurations by GPU (Zeus runs)
+-- column: power_only [configurations]: Configurations that are profiled but not trained
+-- column: train_only [configurations]: Configurations that are trained but not profiled on this GPU
+-- column: both [configurations]: Configurations that are profiled and trained
 create or replace macro zeus.coverage_by_gpu() as table
 select
     gpu,

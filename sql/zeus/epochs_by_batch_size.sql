@@ -2,6 +2,7 @@
 -- caveat: zeus.target_scales_differ
 -- resolves_caveat: zeus.default_batch_is_capped
 -- resolves_caveat: zeus.librispeech_default_differs
+-- column: runs_unreached [runs]: Training runs that missed the target
 -- chart: line x=batch_size:log y=mean_reached_epochs yname=mean_epochs_to_target color=optimizer facet=target_metric count=runs note=Mean of the runs that reached the target.
 create or replace macro zeus.epochs_by_batch_size(
     of_dataset varchar := 'librispeech',

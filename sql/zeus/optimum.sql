@@ -1,4 +1,7 @@
 -- Least-cost energy and time to default target (Zeus runs)
+-- column: cost_j: Cost: eta times energy plus (1 - eta) times the largest power limit times time
+-- column: baseline_cost_j: Cost of the default batch size at the largest power limit
+-- column: cost_cut_pct: Cost saved in percent of the cost of the baseline
 -- chart: bar x=dataset+target_metric xname=data_set_and_its_target_metric y=cost_cut_pct yname=saved_cost_pct title=Cost saved by the best configuration (Zeus runs) note=Against the default batch size at the largest power limit, to the publisher's default target. Cost: eta times energy, and the rest time at the largest power.
 create or replace macro zeus.optimum(on_gpu varchar := 'v100', eta double := 0.5) as table
 with costs as (

@@ -6,6 +6,11 @@
 -- resolves_caveat: zeus.max_power_differs
 -- resolves_caveat: zeus.not_jobs
 -- resolves_caveat: zeus.v100_adam_rows
+-- column: energy_per_epoch_j [J]: Energy of one epoch as its duration times its average power
+-- column: cost_per_epoch_j [J]: Cost of an epoch: eta times energy plus (1 - eta) times the largest power limit times duration
+-- column: energy_saved_pct: Energy saved compared with the largest power limit
+-- column: time_added_pct: Time added compared with the largest power limit
+-- column: is_cheapest: Whether no other power limit costs less
 -- chart: line x=power_limit_w y=energy_per_epoch_j color=optimizer facet=batch_size title=Energy per epoch by power limit (Zeus profiles)
 create or replace macro zeus.power_by_limit(
     on_gpu varchar := 'v100',

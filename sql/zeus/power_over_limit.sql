@@ -3,7 +3,9 @@
 -- resolves_caveat: zeus.not_jobs
 -- resolves_caveat: zeus.power_above_limit
 -- resolves_caveat: zeus.ragged_power_grid
+-- column: rows_over [rows]: Rows whose average power is above the limit
 -- column: rows_over_pct: Share of the profiles whose average power is above the limit
+-- column: largest_ratio: Largest ratio of average power to limit
 create or replace macro zeus.power_over_limit() as table
 select
     gpu,

@@ -1,6 +1,24 @@
 -- Energy savings on recurring jobs (PAI jobs replayed on Zeus)
 -- caveat: zeus.power_measured_once
 -- caveat: zeus.train_has_no_gpu
+-- column: dataset: Data set, or all
+-- column: policy_batch_size [no unit]: Training batch size that the policy chooses
+-- column: policy_power_limit_w: Power limit that the policy chooses
+-- column: oracle_batch_size [no unit]: Training batch size of the configuration of least cost
+-- column: oracle_power_limit_w: Power limit of the configuration of least cost
+-- column: baseline_energy_j: Energy of one training at the default batch size and the largest power limit
+-- column: policy_energy_j: Energy of one training in the configuration that the policy chooses
+-- column: oracle_energy_j: Energy of one training in the configuration of least cost
+-- column: recurring_groups [groups]: Groups of recurring jobs in the schedule
+-- column: replayed_jobs: Jobs of the schedule whose runtime ratio and default configuration are known
+-- column: default_energy_kwh: Energy of the replayed jobs in the default configuration
+-- column: policy_energy_kwh: Energy of the replayed jobs in the configuration that the policy chooses
+-- column: oracle_energy_kwh: Energy of the replayed jobs in the configuration of least cost
+-- column: default_time_h: Time of the replayed jobs in the default configuration
+-- column: policy_time_h: Time of the replayed jobs in the configuration that the policy chooses
+-- column: oracle_time_h: Time of the replayed jobs in the configuration of least cost
+-- column: policy_saved_pct: Share of the energy of the default configuration that the policy saves
+-- column: oracle_saved_pct: Share of the energy of the default configuration that the configuration of least cost saves
 -- chart: bar x=dataset y=policy_saved_pct yname=saved_energy_pct note=Against the default batch size at the largest power limit, to the publisher's default target.
 create or replace macro zeus.recurring_replay(
     on_gpu varchar := 'v100',

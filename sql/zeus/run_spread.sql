@@ -7,6 +7,14 @@
 -- resolves_caveat: zeus.power_above_limit
 -- resolves_caveat: zeus.ragged_power_grid
 -- resolves_caveat: zeus.v100_adam_rows
+-- column: min_time_to_accuracy_s: Time to the target of the run with the fewest epochs
+-- column: median_time_to_accuracy_s: Time to the target by the median of the runs' epochs
+-- column: time_to_accuracy_s: Time to the target by the mean of the runs' epochs
+-- column: max_time_to_accuracy_s: Time to the target of the run with the most epochs
+-- column: min_energy_to_accuracy_j: Energy to the target of the run with the fewest epochs
+-- column: median_energy_to_accuracy_j: Energy to the target by the median of the runs' epochs
+-- column: energy_to_accuracy_j: Energy to the target by the mean of the runs' epochs
+-- column: max_energy_to_accuracy_j: Energy to the target of the run with the most epochs
 -- chart: point x=batch_size:log y=cv_reached_epochs color=dataset count=runs yname=coefficient_of_variation_of_the_epochs title=Spread of epochs to target by batch size (Zeus runs) note=Runs that reached the publisher's default target. 0: all runs took equally many epochs.
 create or replace macro zeus.run_spread(
     on_gpu varchar := 'v100',

@@ -9,6 +9,11 @@
 -- resolves_caveat: zeus.target_never_reached
 -- resolves_caveat: zeus.target_scales_differ
 -- resolves_caveat: zeus.train_has_no_gpu
+-- column: dataset: Data set, or all
+-- column: train_rows: Rows of the training trace
+-- column: unreached_rows: Rows whose run missed the target
+-- column: batch_sizes [batch sizes]: Batch sizes with rows
+-- column: targets [targets]: Targets with rows
 create or replace macro zeus.train_coverage(
     -- largest batch size to include [1 to 1000000]
     max_batch_size integer := 1000000,

@@ -1,6 +1,9 @@
 """Columns inherit comments, provenance and units by lineage."""
 
+from dataclasses import astuple
 from pathlib import Path
+
+import pytest
 
 from tracehouse.definitions import column_docs
 from tracehouse.definitions.across_traces import expanded
@@ -38,7 +41,7 @@ def test_a_passed_through_column_inherits_comment_provenance_and_unit(tmp_path: 
     found = relations(write_views(tmp_path, itp__run=RUN, itp__upper=upper))
     base = found["itp.raw_job"]
     assert (base["duration"].unit, base["duration"].provenance) == ("s", "measured")
-    assert base["duration"].comment == f"{base['duration'].meaning} (s); measured."
+    assert base["duration"].comment == f"{base['duration'].meaning} [s]; measured."
     assert found["itp.run_v1"]["run_s"] == found["itp.upper_v1"]["run_s"] == base["duration"]
     own = found["itp.upper_v1"]["gpu_s"]
     assert (own.comment, own.meaning, own.provenance) == ("GPUs' time; derived.", "GPUs' time", "derived")
@@ -54,8 +57,25 @@ def test_a_view_overrides_what_it_inherits(tmp_path: Path) -> None:
     assert len(inherited) == 1 and inherited[0].startswith('comment on column itp.run_v1."job_id" is ')
 
 
-def test_a_unit_by_name_overrides_an_inherited_one(tmp_path: Path) -> None:
-    size = "create or replace view itp.size_v1 as select batch_size from itp.elasticflow_job;"
+@pytest.mark.parametrize(
+    ("comment", "parts"),
+    [
+        ("Wait; derived.", ("Wait", "derived", None)),
+        ("Wait; NULL if none [s]; measured.", ("Wait; NULL if none", "measured", "s")),
+        ("Rank [no unit]; derived.", ("Rank", "derived", "")),
+        ("Share [%].", ("Share [%].", "", None)),
+        ("Share [%]", ("Share", "", "percent")),
+        ("Wait.", ("Wait.", "", None)),
+        (None, ("", "", None)),
+    ],
+)
+def test_a_comment_has_a_meaning_a_unit_and_a_provenance(comment: str | None, parts: tuple) -> None:
+    assert astuple(column_docs.parse_comment(comment)) == (comment or "", *parts)
+
+
+def test_a_unit_in_a_comment_overrides_an_inherited_one(tmp_path: Path) -> None:
+    size = """create or replace view itp.size_v1 as select batch_size from itp.elasticflow_job;
+comment on column itp.size_v1.batch_size is 'Batch [no unit]; measured.';"""
     found = relations(write_views(tmp_path, itp__size=size))
     assert found["itp.elasticflow_job"]["batch_size"].unit == "samples"
     assert found["itp.size_v1"]["batch_size"].unit == ""

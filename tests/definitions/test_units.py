@@ -1,4 +1,4 @@
-"""Units are declared once per name, in one spelling, and every column of a query has a meaning."""
+"""Units have one spelling, and every column of a query has a meaning."""
 
 import duckdb
 import pytest
@@ -8,25 +8,28 @@ from counting import non_empty
 from tracehouse.definitions.columns import is_number
 from tracehouse.definitions.query_columns import describe_columns
 from tracehouse.definitions.query_files import query_files
-from tracehouse.definitions.units import spell_unit, unit_in, with_statistics
+from tracehouse.definitions.units import describe_name, spell_unit, unit_in
 from tracehouse.definitions.view_files import view_files
 from tracehouse.engines.duckdb.write import catalog
 from tracehouse.engines.duckdb.write.views import describe_views
-from tracehouse.ingest.declare.metadata import Quantity
 
 
-def test_statistics_inherit_unit_and_meaning() -> None:
-    declared = [
-        Quantity("wait_s", "s", "Queueing delay"),
-        Quantity("gpu_pct", "percent", "GPU utilisation"),
-        Quantity("max_gpu_pct", "percent", "Own text"),
-    ]
-    found = with_statistics(declared)
-    assert found["p95_wait_s"] == Quantity("p95_wait_s", "s", "95th percentile of the queueing delay")
-    assert found["mean_wait_s"] == Quantity("mean_wait_s", "s", "Mean queueing delay")
-    assert found["median_gpu_pct"] == Quantity("median_gpu_pct", "percent", "Median GPU utilisation")
-    assert found["max_gpu_pct"].meaning == "Own text"
-    assert "p42_wait_s" not in found
+def test_statistics_have_the_unit_and_meaning_of_what_they_are_of() -> None:
+    stated = {
+        "slowdown": ("Slowdown", "ratio"),
+        "gpu_pct": ("GPU utilisation", None),
+        "max_gpu_pct": ("Own text", None),
+    }
+    for name, described in {
+        "p95_slowdown": ("95th percentile of the slowdown", "ratio"),
+        "mean_wait_s": ("Mean queueing delay", None),
+        "median_gpu_pct": ("Median GPU utilisation", None),
+        "max_gpu_pct": ("Own text", None),
+        "jobs_pct": ("Share of the jobs", None),
+        "p42_slowdown": ("", None),
+        "p95_latency_s": ("", None),
+    }.items():
+        assert describe_name(name, stated) == described
 
 
 def test_other_names_have_the_unit_that_they_end_in() -> None:
@@ -43,7 +46,7 @@ def test_the_catalog_has_one_spelling_of_each_unit(synthetic: duckdb.DuckDBPyCon
 
 @pytest.mark.each_trace
 def test_every_number_of_a_view_has_a_unit(synthetic: duckdb.DuckDBPyConnection) -> None:
-    """End a name in its unit, such as run_s, or declare it as a quantity, with an empty unit for a label."""
+    """End a name in its unit, such as run_s, or write `[unit]` in its comment: for a label `[no unit]`."""
     types = catalog.column_types(synthetic)
     docs = describe_views(view_files()).docs
     numbers = [

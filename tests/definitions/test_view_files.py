@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from tracehouse.definitions.columns import split_comment
 from tracehouse.definitions.graph import sort_views
 from tracehouse.definitions.view_files import (
     VIEW_KEYS,
@@ -101,13 +100,3 @@ def test_rejects_an_unknown_header_key() -> None:
         DefinitionError, match=r"here: `-- caveats: a`: the keys of its header are answers, caveat, "
     ):
         read_header("-- Title.\n-- caveats: a\nselect 1\n", VIEW_KEYS, "here")
-
-
-def test_splits_a_comment_into_meaning_and_provenance() -> None:
-    for comment, parts in (
-        ("Wait; derived.", ("Wait", "derived")),
-        ("Wait; NULL if none; measured.", ("Wait; NULL if none", "measured")),
-        ("Wait.", ("Wait.", "")),
-        (None, ("", "")),
-    ):
-        assert split_comment(comment) == parts

@@ -26,12 +26,12 @@ from acme.job_v1
 group by cluster, state;
 
 comment on column acme.duration_audit_v1.jobs is 'Jobs, with and without GPUs; derived.';
-comment on column acme.duration_audit_v1.duration_is_run is 'Jobs whose duration is end - start, as documented, and not end - submit; derived.';
-comment on column acme.duration_audit_v1.duration_is_turnaround is 'Jobs whose duration is end - submit, the queue included, and not end - start; derived.';
-comment on column acme.duration_audit_v1.duration_is_both is 'Jobs without a wait, whose duration is both; derived.';
-comment on column acme.duration_audit_v1.duration_is_neither is 'Jobs whose duration is neither; derived.';
-comment on column acme.duration_audit_v1.not_comparable is 'Jobs without a duration, a start or an end; derived.';
-comment on column acme.duration_audit_v1.queue_is_wait is 'Jobs whose queue is start - submit, within 0.5 s; derived.';
-comment on column acme.duration_audit_v1.queue_differs is 'Jobs whose queue differs from that; jobs without a queue or a start are in neither column; derived.';
-comment on column acme.duration_audit_v1.gpu_time_is_product is 'Jobs whose GPU time is their duration times their GPUs, within 0.5 GPU-seconds; derived.';
-comment on column acme.duration_audit_v1.gpu_time_differs is 'Jobs whose GPU time differs from that; jobs without one of the three are in neither column; derived.';
+comment on column acme.duration_audit_v1.duration_is_run is 'Jobs whose duration is end - start, as documented, and not end - submit [jobs]; derived.';
+comment on column acme.duration_audit_v1.duration_is_turnaround is 'Jobs whose duration is end - submit, the queue included, and not end - start [jobs]; derived.';
+comment on column acme.duration_audit_v1.duration_is_both is 'Jobs without a wait, whose duration is both [jobs]; derived.';
+comment on column acme.duration_audit_v1.duration_is_neither is 'Jobs whose duration is neither [jobs]; derived.';
+comment on column acme.duration_audit_v1.not_comparable is 'Jobs without a duration, a start or an end [jobs]; derived.';
+comment on column acme.duration_audit_v1.queue_is_wait is 'Jobs whose queue is start - submit, within 0.5 s [jobs]; derived.';
+comment on column acme.duration_audit_v1.queue_differs is 'Jobs whose queue differs from that; jobs without a queue or a start are in neither column [jobs]; derived.';
+comment on column acme.duration_audit_v1.gpu_time_is_product is 'Jobs whose GPU time is their duration times their GPUs, within 0.5 GPU-seconds [jobs]; derived.';
+comment on column acme.duration_audit_v1.gpu_time_differs is 'Jobs whose GPU time differs from that; jobs without one of the three are in neither column [jobs]; derived.';

@@ -15,5 +15,5 @@ select
 from acme.gpu_metric
 where metric = 'FB_USED' and node is not null and value is not null;
 
-comment on column acme.gpu_memory_used_v1.used_mib is 'Memory in use, FB_USED of DCGM; measured.';
+comment on column acme.gpu_memory_used_v1.used_mib is 'Memory in use, FB_USED of DCGM [MiB]; measured.';
 comment on column acme.gpu_memory_used_v1.used_pct is 'Memory in use, in percent of an A100''s 80 GiB, as the authors compute it; derived.';

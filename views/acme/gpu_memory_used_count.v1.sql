@@ -21,6 +21,6 @@ select
     samples
 from counted;
 
-comment on column acme.gpu_memory_used_count_v1.used_mib is 'Memory in use, by FB_USED of DCGM; measured.';
+comment on column acme.gpu_memory_used_count_v1.used_mib is 'Memory in use, by FB_USED of DCGM [MiB]; measured.';
 comment on column acme.gpu_memory_used_count_v1.used_pct is 'Memory in use, in percent of an A100''s 80 GiB; derived.';
 comment on column acme.gpu_memory_used_count_v1.samples is 'Samples with that value; derived.';

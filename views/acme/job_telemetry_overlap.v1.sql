@@ -73,9 +73,9 @@ comment on column acme.job_telemetry_overlap_v1.first_submit is 'First submissio
 comment on column acme.job_telemetry_overlap_v1.last_end is 'Last end of a job; derived.';
 comment on column acme.job_telemetry_overlap_v1.telemetry_first is 'First time of a GPU''s or node''s telemetry; NULL where there is none; derived.';
 comment on column acme.job_telemetry_overlap_v1.telemetry_last is 'Last time of a GPU''s or node''s telemetry; NULL where there is none; derived.';
-comment on column acme.job_telemetry_overlap_v1.jobs_in_telemetry is 'Jobs that ran at some moment between telemetry_first and telemetry_last; derived.';
+comment on column acme.job_telemetry_overlap_v1.jobs_in_telemetry is 'Jobs that ran at some moment between telemetry_first and telemetry_last [jobs]; derived.';
 comment on column acme.job_telemetry_overlap_v1.jobs_in_telemetry_pct is 'Share of the jobs that ran at some moment between telemetry_first and telemetry_last; derived.';
 comment on column acme.job_telemetry_overlap_v1.failed_jobs is 'Jobs in state FAILED; derived.';
-comment on column acme.job_telemetry_overlap_v1.failed_jobs_in_xid is 'Failed jobs that ended between the first and last time of error codes; derived.';
+comment on column acme.job_telemetry_overlap_v1.failed_jobs_in_xid is 'Failed jobs that ended between the first and last time of error codes [jobs]; derived.';
 comment on column acme.job_telemetry_overlap_v1.joinable_on is 'What jobs and telemetry have in common; derived.';
 comment on column acme.job_telemetry_overlap_v1.not_joinable_on is 'What jobs and telemetry do not have in common; derived.';

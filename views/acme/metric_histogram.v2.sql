@@ -44,4 +44,4 @@ select
 from rounded
 group by cluster, metric, value;
 
-comment on column acme.metric_histogram_v2.value is 'Value: whole numbers below a million are exact, all others are rounded to four significant digits, halves away from zero, the only approximation; derived.';
+comment on column acme.metric_histogram_v2.value is 'Value: whole numbers below a million are exact, all others are rounded to four significant digits, halves away from zero, the only approximation [no unit]; derived.';

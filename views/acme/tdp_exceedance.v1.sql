@@ -18,4 +18,4 @@ group by cluster;
 comment on column acme.tdp_exceedance_v1.samples is 'Samples of all GPUs; derived.';
 comment on column acme.tdp_exceedance_v1.over_tdp_samples is 'Samples above 400 W; derived.';
 comment on column acme.tdp_exceedance_v1.over_tdp_pct is 'Share of the samples above 400 W; derived.';
-comment on column acme.tdp_exceedance_v1.max_power_w is 'Largest sample; derived.';
+comment on column acme.tdp_exceedance_v1.max_power_w is 'Largest sample [W]; derived.';

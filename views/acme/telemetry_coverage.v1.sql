@@ -154,7 +154,7 @@ comment on column acme.telemetry_coverage_v1.source_table is 'Base table: gpu_me
 comment on column acme.telemetry_coverage_v1.metric is 'Metric, or types of server in server_power; measured.';
 comment on column acme.telemetry_coverage_v1.first_time is 'First recorded time; derived.';
 comment on column acme.telemetry_coverage_v1.last_time is 'Last recorded time; derived.';
-comment on column acme.telemetry_coverage_v1.times is 'Distinct recorded times; derived.';
+comment on column acme.telemetry_coverage_v1.times is 'Distinct recorded times [times]; derived.';
 comment on column acme.telemetry_coverage_v1.median_gap_s is 'Median gap from one time to the next, interpolated; derived.';
 comment on column acme.telemetry_coverage_v1.max_gap_s is 'Longest gap from one time to the next; derived.';
 comment on column acme.telemetry_coverage_v1.devices is 'GPUs or nodes that are listed, with or without samples; NULL for server_power, which names none; derived.';

@@ -40,7 +40,7 @@ comment on column acme.telemetry_time_v1.cluster is 'Cluster: seren or kalos; me
 comment on column acme.telemetry_time_v1.source_table is 'Base table: gpu_metric or node_metric; derived.';
 comment on column acme.telemetry_time_v1.metric is 'Metric; measured.';
 comment on column acme.telemetry_time_v1.time is 'Recorded time; NULL where no time can be parsed; measured.';
-comment on column acme.telemetry_time_v1.cells is 'Cells of the publisher''s table, with a sample or empty; derived.';
+comment on column acme.telemetry_time_v1.cells is 'Cells of the publisher''s table, with a sample or empty [cells]; derived.';
 comment on column acme.telemetry_time_v1.samples is 'Cells with a value, those of unattributed names included; derived.';
-comment on column acme.telemetry_time_v1.device_cells is 'Cells of columns whose name is the address of a GPU or node; derived.';
+comment on column acme.telemetry_time_v1.device_cells is 'Cells of columns whose name is the address of a GPU or node [cells]; derived.';
 comment on column acme.telemetry_time_v1.device_samples is 'Cells of such columns with a value; derived.';

@@ -69,8 +69,8 @@ group by cluster, burst;
 
 comment on column acme.xid_burst_v1.burst_start is 'First onset; more than 60 s after the onset before; derived.';
 comment on column acme.xid_burst_v1.burst_end is 'Last onset; derived.';
-comment on column acme.xid_burst_v1.onsets is 'Onsets in the burst; derived.';
+comment on column acme.xid_burst_v1.onsets is 'Onsets in the burst [onsets]; derived.';
 comment on column acme.xid_burst_v1.gpus is 'GPUs with an onset in it; derived.';
 comment on column acme.xid_burst_v1.nodes is 'Nodes of these GPUs; derived.';
-comment on column acme.xid_burst_v1.most_frequent_xid is 'Code with the most onsets, the smallest code in a tie; derived.';
-comment on column acme.xid_burst_v1.xids is 'Distinct codes; derived.';
+comment on column acme.xid_burst_v1.most_frequent_xid is 'Code with the most onsets, the smallest code in a tie [no unit]; derived.';
+comment on column acme.xid_burst_v1.xids is 'Distinct codes [codes]; derived.';

@@ -31,5 +31,5 @@ from (
     (120, 'GSP error')
 ) as known (xid, meaning);
 
-comment on column acme.xid_code_v1.xid is 'Code of the error, an XID of NVIDIA''s driver; synthetic.';
+comment on column acme.xid_code_v1.xid is 'Code of the error, an XID of NVIDIA''s driver [no unit]; synthetic.';
 comment on column acme.xid_code_v1.meaning is 'What NVIDIA''s documentation calls it, in sentence case and without remarks; synthetic.';

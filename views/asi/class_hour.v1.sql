@@ -63,7 +63,7 @@ group by
 
 comment on column asi.class_hour_v1.requests_gpus is 'Whether the pods request a GPU; derived.';
 comment on column asi.class_hour_v1.requests_gpu_memory is 'Whether the pods request GPU memory; derived.';
-comment on column asi.class_hour_v1.pod_hours is 'Pods of the class in the hour; a repeated pod counts twice; derived.';
+comment on column asi.class_hour_v1.pod_hours is 'Pods of the class in the hour; a repeated pod counts twice [pod-hours]; derived.';
 comment on column asi.class_hour_v1.requested_gpus is 'GPUs that the pods request; derived.';
 comment on column asi.class_hour_v1.held_gpu_h is 'GPU time that the pods held in the hour; derived.';
 comment on column asi.class_hour_v1.fractional_pods is 'Pods that request less than one GPU; derived.';

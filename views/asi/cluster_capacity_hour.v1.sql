@@ -14,7 +14,7 @@ select
 from asi.server_hour_v1 as server
 group by 24 * day + hour_of_day, gpu_model;
 
-comment on column asi.cluster_capacity_hour_v1.hour is 'Hour since the start of the trace; derived.';
+comment on column asi.cluster_capacity_hour_v1.hour is 'Hour since the start of the trace [no unit]; derived.';
 comment on column asi.cluster_capacity_hour_v1.partition_name is 'GPU model; measured.';
 comment on column asi.cluster_capacity_hour_v1.cluster is 'Cluster; NULL, as all clusters are counted together; derived.';
 comment on column asi.cluster_capacity_hour_v1.gpus is 'GPUs of the partition in the hour; derived.';

@@ -40,8 +40,8 @@ comment on column asi.pod_day_v1.job_type is 'Kind of job: training, online_infe
 comment on column asi.pod_day_v1.model_type is 'Kind of model: genai, rec, cv, embedding, dev or unknown; derived.';
 comment on column asi.pod_day_v1.requested_cpus is 'CPU cores that the pod requests; 0 if not recorded; derived.';
 comment on column asi.pod_day_v1.wait_s is 'Time from creation to scheduling; NULL if unknown; derived.';
-comment on column asi.pod_day_v1.first_hour is 'First hour of the day in which the pod was seen, from the start of the trace; derived.';
-comment on column asi.pod_day_v1.last_hour is 'Last hour of the day in which the pod was seen, from the start of the trace; derived.';
-comment on column asi.pod_day_v1.hours is 'Hours of the day in which the pod was seen; derived.';
+comment on column asi.pod_day_v1.first_hour is 'First hour of the day in which the pod was seen, from the start of the trace [no unit]; derived.';
+comment on column asi.pod_day_v1.last_hour is 'Last hour of the day in which the pod was seen, from the start of the trace [no unit]; derived.';
+comment on column asi.pod_day_v1.hours is 'Hours of the day in which the pod was seen [h]; derived.';
 comment on column asi.pod_day_v1.held_gpu_h is 'GPU time that the pod held in the day; 0 if not recorded; derived.';
 comment on column asi.pod_day_v1.shown_model is 'GPU model as in the publisher''s figures: without its variant, if asi.shown_model has it; derived.';

@@ -74,10 +74,10 @@ comment on column asi.pod_life_v1.job_type is 'Kind of job: training, online_inf
 comment on column asi.pod_life_v1.model_type is 'Kind of model: genai, rec, cv, embedding, dev or unknown; derived.';
 comment on column asi.pod_life_v1.requested_cpus is 'CPU cores that the pod requests; 0 if not recorded; derived.';
 comment on column asi.pod_life_v1.wait_s is 'Time from creation to scheduling; NULL if unknown; derived.';
-comment on column asi.pod_life_v1.first_hour is 'First hour in which the pod was seen, from the start of the trace; derived.';
-comment on column asi.pod_life_v1.last_hour is 'Last hour in which the pod was seen, from the start of the trace; derived.';
-comment on column asi.pod_life_v1.hours is 'Hours in which the pod was seen; derived.';
-comment on column asi.pod_life_v1.gap_hours is 'Loaded hours between the first and the last in which the pod was not seen; derived.';
+comment on column asi.pod_life_v1.first_hour is 'First hour in which the pod was seen, from the start of the trace [no unit]; derived.';
+comment on column asi.pod_life_v1.last_hour is 'Last hour in which the pod was seen, from the start of the trace [no unit]; derived.';
+comment on column asi.pod_life_v1.hours is 'Hours in which the pod was seen [h]; derived.';
+comment on column asi.pod_life_v1.gap_hours is 'Loaded hours between the first and the last in which the pod was not seen [h]; derived.';
 comment on column asi.pod_life_v1.lifetime_h is 'Hours from the first to the last in which the pod was seen, both included; of a censored pod the part inside the loaded data; derived.';
 comment on column asi.pod_life_v1.held_gpu_h is 'GPU time that the pod held in all its hours; 0 if not recorded; derived.';
 comment on column asi.pod_life_v1.is_left_censored is 'Whether the hour before the first is not loaded, so that the pod may have begun earlier; derived.';

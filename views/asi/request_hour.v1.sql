@@ -18,4 +18,4 @@ group by day, hour_of_day, job_type, requested_gpus, requested_cpus;
 
 comment on column asi.request_hour_v1.requested_gpus is 'GPUs that each of the pods requests, fractions included; derived.';
 comment on column asi.request_hour_v1.requested_cpus is 'CPU cores that each of the pods requests; 0 if not recorded; derived.';
-comment on column asi.request_hour_v1.pod_hours is 'Pods with this request in the hour; a repeated pod counts twice; derived.';
+comment on column asi.request_hour_v1.pod_hours is 'Pods with this request in the hour; a repeated pod counts twice [pod-hours]; derived.';

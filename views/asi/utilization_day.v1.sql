@@ -74,5 +74,5 @@ from rounded
 group by day, job_type, measure, value;
 
 comment on column asi.utilization_day_v1.measure is 'Measure of use: gpu_pct, cpu_pct, memory_pct or gpu_memory_gib, columns of asi.pod_hour; derived.';
-comment on column asi.utilization_day_v1.value is 'Use of the pods in an hour, in the unit of the measure, rounded up to three significant digits and, above 100, to whole numbers; derived.';
-comment on column asi.utilization_day_v1.pod_hours is 'Ready GPU pods with this use, counted in each hour; derived.';
+comment on column asi.utilization_day_v1.value is 'Use of the pods in an hour, in the unit of the measure, rounded up to three significant digits and, above 100, to whole numbers [no unit]; derived.';
+comment on column asi.utilization_day_v1.pod_hours is 'Ready GPU pods with this use, counted in each hour [pod-hours]; derived.';

@@ -32,6 +32,6 @@ comment on column asi.workload_hour_v1.requested_gpus is 'GPUs that the pods req
 comment on column asi.workload_hour_v1.requested_cpus is 'CPU cores that the pods request together; derived.';
 comment on column asi.workload_hour_v1.gpu_pods is 'Pods of the workload with a GPU; derived.';
 comment on column asi.workload_hour_v1.servers is 'Servers that the pods are on; derived.';
-comment on column asi.workload_hour_v1.switches is 'Known access switches that the servers are at; derived.';
-comment on column asi.workload_hour_v1.clusters is 'Clusters that the servers are in; derived.';
+comment on column asi.workload_hour_v1.switches is 'Known access switches that the servers are at [switches]; derived.';
+comment on column asi.workload_hour_v1.clusters is 'Clusters that the servers are in [clusters]; derived.';
 comment on column asi.workload_hour_v1.unknown_switch_pods is 'Pods on servers without a recorded switch; derived.';

@@ -56,7 +56,7 @@ where clock.clock = 'genai.telemetry';
 
 comment on column genai.container_minute_v1.container_id is 'Container: hash of its address; measured.';
 comment on column genai.container_minute_v1.time_s is 'Start of the minute, seconds since 1970 in UTC, with the scale removed; derived.';
-comment on column genai.container_minute_v1.hour_of_day is 'Hour of the day where the cluster is; derived.';
+comment on column genai.container_minute_v1.hour_of_day is 'Hour of the day where the cluster is [no unit]; derived.';
 comment on column genai.container_minute_v1.gpu_pct is 'GPU utilisation; NULL if not measured; measured.';
 comment on column genai.container_minute_v1.gpu_memory_gib is 'GPU memory in use; NULL if not measured; derived.';
 comment on column genai.container_minute_v1.memory_pct is 'Memory in use; never below 0; NULL if not measured; derived.';

@@ -72,5 +72,5 @@ where clock.clock = 'genai.telemetry';
 comment on column genai.stage_latency_v1.stage is 'Stage: queue, pipeline_update, base_model, lora, controlnet, inference or end_to_end; derived.';
 comment on column genai.stage_latency_v1.container_id is 'Container: hash of its address; measured.';
 comment on column genai.stage_latency_v1.time_s is 'Start of the minute, seconds since 1970 in UTC, with the scale removed; derived.';
-comment on column genai.stage_latency_v1.hour_of_day is 'Hour of the day where the cluster is; derived.';
+comment on column genai.stage_latency_v1.hour_of_day is 'Hour of the day where the cluster is [no unit]; derived.';
 comment on column genai.stage_latency_v1.latency_ms is 'Latency in that minute; measured.';

@@ -74,5 +74,5 @@ comment on column itp.cluster_load_v1.last_end_s is 'End of the job that would e
 comment on column itp.cluster_load_v1.peak_offered_gpus is 'Most GPUs that jobs would hold at once; derived.';
 comment on column itp.cluster_load_v1.peak_at_s is 'Second since the start of the collection at which the peak is reached first; derived.';
 comment on column itp.cluster_load_v1.mean_offered_gpus is 'GPU-seconds of all jobs over the arrival span, although the last jobs end after it; derived.';
-comment on column itp.cluster_load_v1.offered_utilization is 'mean_offered_gpus over simulated_gpus, from 0; synthetic.';
+comment on column itp.cluster_load_v1.offered_utilization is 'mean_offered_gpus over simulated_gpus, from 0 [ratio]; synthetic.';
 comment on column itp.cluster_load_v1.exceeds_capacity is 'Whether the peak is more than the simulated GPUs; synthetic.';

@@ -75,10 +75,10 @@ left join generated on testbed.job_id = generated.job_id;
 
 comment on column itp.testbed_job_v1.job_id is 'Job id; the same job has it in cluster02; measured.';
 comment on column itp.testbed_job_v1.gpu_h is 'GPU-hours: GPUs times run; derived.';
-comment on column itp.testbed_job_v1.iterations_per_s is 'Iterations per second, from the generated iterations and the run; synthetic.';
+comment on column itp.testbed_job_v1.iterations_per_s is 'Iterations per second, from the generated iterations and the run [iterations per s]; synthetic.';
 comment on column itp.testbed_job_v1.slack_s is 'Seconds between the end of a run started at submission and the deadline; negative where it cannot be met; synthetic.';
-comment on column itp.testbed_job_v1.tightness is 'Time from submission to deadline over run; below 1, the requested GPUs are too few; synthetic.';
+comment on column itp.testbed_job_v1.tightness is 'Time from submission to deadline over run; below 1, the requested GPUs are too few [ratio]; synthetic.';
 comment on column itp.testbed_job_v1.is_feasible_as_requested is 'Whether a run started at submission meets the deadline; synthetic.';
-comment on column itp.testbed_job_v1.needed_speedup is 'How many times faster than on the requested GPUs the job must run to meet its deadline; synthetic.';
+comment on column itp.testbed_job_v1.needed_speedup is 'How many times faster than on the requested GPUs the job must run to meet its deadline [ratio]; synthetic.';
 comment on column itp.testbed_job_v1.is_in_cluster02 is 'Whether cluster02 has a job of the same id, submission, run and GPUs; derived.';
 comment on column itp.testbed_job_v1.generated_differs is 'Whether model, batch size, iterations or deadline differ from those generated for this job of cluster02; NULL if none were generated there; synthetic.';

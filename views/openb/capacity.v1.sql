@@ -17,6 +17,6 @@ group by node_list, model;
 
 comment on column openb.capacity_v1.nodes is 'Nodes; derived.';
 comment on column openb.capacity_v1.gpus is 'GPUs; derived.';
-comment on column openb.capacity_v1.gpu_milli is 'Thousandths of a GPU, the unit of requests; derived.';
+comment on column openb.capacity_v1.gpu_milli is 'Thousandths of a GPU, the unit of requests [thousandths of a GPU]; derived.';
 comment on column openb.capacity_v1.cpus is 'CPU cores; derived.';
 comment on column openb.capacity_v1.memory_gib is 'Main memory in GiB; derived.';

@@ -25,6 +25,6 @@ select
 from gpus;
 
 comment on column openb.empty_residual_v1.sn is 'Node, as named in the list of GPU nodes; measured.';
-comment on column openb.empty_residual_v1.gpu_number is 'GPU of the node, from 0; derived.';
+comment on column openb.empty_residual_v1.gpu_number is 'GPU of the node, from 0 [no unit]; derived.';
 comment on column openb.empty_residual_v1.free_cpu_milli is 'CPU free on the node, in thousandths of a core, repeated in each row of the node; derived.';
-comment on column openb.empty_residual_v1.free_gpu_milli is 'Free share of the GPU, in thousandths; derived.';
+comment on column openb.empty_residual_v1.free_gpu_milli is 'Free share of the GPU, in thousandths [thousandths of a GPU]; derived.';

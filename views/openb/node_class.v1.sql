@@ -56,4 +56,4 @@ comment on column openb.node_class_v1.gpus is 'GPUs of each node of this type; m
 comment on column openb.node_class_v1.cpu_milli is 'CPU of each node of this type, in thousandths of a core; measured.';
 comment on column openb.node_class_v1.nodes is 'Nodes of this type in the list of GPU nodes; derived.';
 comment on column openb.node_class_v1.can_run is 'Whether such a node has, when empty, the GPUs, the model and the CPU for a pod of the class; false for classes without a GPU, which use no GPU; derived.';
-comment on column openb.node_class_v1.fragmented_gpus_per_node is 'GPUs of one such node that the class cannot use, F_n(m): all or none; derived.';
+comment on column openb.node_class_v1.fragmented_gpus_per_node is 'GPUs of one such node that the class cannot use, F_n(m): all or none [GPUs]; derived.';

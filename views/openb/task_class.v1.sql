@@ -69,7 +69,7 @@ select
     pods / sum(pods) over (partition by variant) as popularity
 from kept;
 
-comment on column openb.task_class_v1.class_number is 'Rank among the classes of the list, from 1: most pods first, then smallest requests; derived.';
+comment on column openb.task_class_v1.class_number is 'Rank among the classes of the list, from 1: most pods first, then smallest requests [no unit]; derived.';
 comment on column openb.task_class_v1.gpu_spec is 'Acceptable GPU models, joined by |; NULL for any; measured.';
 comment on column openb.task_class_v1.pods is 'Pods of the class; derived.';
-comment on column openb.task_class_v1.popularity is 'Share of the pods of the listed classes, from 0 to 1; derived.';
+comment on column openb.task_class_v1.popularity is 'Share of the pods of the listed classes, from 0 to 1 [ratio]; derived.';

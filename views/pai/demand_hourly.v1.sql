@@ -143,15 +143,15 @@ select
     cast(unended_instances as bigint) as unended_instances
 from running;
 
-comment on column pai.demand_hourly_v1.hour is 'Hour of the shifted clock, counted from 0; derived.';
+comment on column pai.demand_hourly_v1.hour is 'Hour of the shifted clock, counted from 0 [no unit]; derived.';
 comment on column pai.demand_hourly_v1.hour_start_s is 'Start of the hour in seconds of the shifted clock; derived.';
-comment on column pai.demand_hourly_v1.weekday is 'Day of the week in China, 1 Monday to 7 Sunday, which is true although dates are shifted; derived.';
-comment on column pai.demand_hourly_v1.hour_of_day is 'Hour of the day in China, 0 to 23, which is true although dates are shifted; derived.';
+comment on column pai.demand_hourly_v1.weekday is 'Day of the week in China, 1 Monday to 7 Sunday, which is true although dates are shifted [no unit]; derived.';
+comment on column pai.demand_hourly_v1.hour_of_day is 'Hour of the day in China, 0 to 23, which is true although dates are shifted [no unit]; derived.';
 comment on column pai.demand_hourly_v1.running_instances is 'Instances running, mean over the hour, of those that have a start, an end after it and a task; derived.';
 comment on column pai.demand_hourly_v1.requested_cpus is 'CPU cores planned for the running instances, mean over the hour; derived.';
 comment on column pai.demand_hourly_v1.requested_memory_gb is 'Main memory planned for the running instances in GB, mean over the hour; derived.';
 comment on column pai.demand_hourly_v1.requested_gpus is 'GPUs planned for the running instances, fractions included, mean over the hour; derived.';
 comment on column pai.demand_hourly_v1.sharing_gpus is 'Part of requested_gpus from instances that planned less than one GPU; derived.';
 comment on column pai.demand_hourly_v1.whole_gpus is 'Part of requested_gpus from instances that planned one GPU or more; derived.';
-comment on column pai.demand_hourly_v1.requested_gpus_if_whole is 'GPUs that the same instances would hold if none could be shared, each plan rounded up, mean over the hour; derived.';
+comment on column pai.demand_hourly_v1.requested_gpus_if_whole is 'GPUs that the same instances would hold if none could be shared, each plan rounded up, mean over the hour [GPUs]; derived.';
 comment on column pai.demand_hourly_v1.unended_instances is 'Instances that started in this hour and have no end after it: excluded from the other columns; derived.';

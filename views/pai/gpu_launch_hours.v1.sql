@@ -53,8 +53,8 @@ select
 from placed
 group by gpu_type, start_hour, end_hour;
 
-comment on column pai.gpu_launch_hours_v1.start_hour is 'Hour of the shifted clock in which the launches start; derived.';
-comment on column pai.gpu_launch_hours_v1.end_hour is 'Hour in which the launches end; NULL without an end after the start; derived.';
+comment on column pai.gpu_launch_hours_v1.start_hour is 'Hour of the shifted clock in which the launches start [no unit]; derived.';
+comment on column pai.gpu_launch_hours_v1.end_hour is 'Hour in which the launches end; NULL without an end after the start [no unit]; derived.';
 comment on column pai.gpu_launch_hours_v1.instances is 'Launches of instances, re-runs included; derived.';
 comment on column pai.gpu_launch_hours_v1.gpus is 'GPUs that the launches hold together, as planned; derived.';
 comment on column pai.gpu_launch_hours_v1.first_gpu_s is 'GPU-seconds that the launches hold in the hour in which they start; NULL without an end; derived.';

@@ -20,4 +20,4 @@ comment on column pai.machine_use_v1.workers is 'Observed workers: those with a 
 comment on column pai.machine_use_v1.observed_machine_h is 'Observed machine-hours: a second counts once, no matter how many workers ran on the machine; derived.';
 comment on column pai.machine_use_v1.mean_cpu_pct is 'CPU use of a machine in percent of all its cores, mean over the observed time; derived.';
 comment on column pai.machine_use_v1.mean_gpu_pct is 'Use of one of a machine''s GPUs in percent, mean over the observed time; NULL without GPUs; derived.';
-comment on column pai.machine_use_v1.mean_load is 'Load of a machine over one minute, mean over the observed time; derived.';
+comment on column pai.machine_use_v1.mean_load is 'Load of a machine over one minute, mean over the observed time [ratio]; derived.';

@@ -38,5 +38,5 @@ from counted;
 
 comment on column pai.status_by_level_v1.level is 'What is counted: job, task or instance; derived.';
 comment on column pai.status_by_level_v1.status is 'Status; only Terminated is a success; NULL if none is recorded; measured.';
-comment on column pai.status_by_level_v1.entries is 'Rows with that status; derived.';
+comment on column pai.status_by_level_v1.entries is 'Rows with that status [entries]; derived.';
 comment on column pai.status_by_level_v1.share_pct is 'Share of the level''s rows in percent; derived.';

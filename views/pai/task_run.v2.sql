@@ -80,7 +80,7 @@ left join pai.group_tag as tag on job.inst_id = tag.inst_id;
 comment on column pai.task_run_v2.run_s is 'Seconds from the first start to the last end of an instance; NULL unless the task terminated or failed; derived.';
 comment on column pai.task_run_v2.observed_run_s is 'Seconds from the first start to the last end of an instance, of tasks that had not ended too: a lower bound of their run; NULL if no instance ended; derived.';
 comment on column pai.task_run_v2.held_s is 'Seconds from start to end, summed over all launches that have a start and a later end, re-runs included, the time in which instances held resources; failed and interrupted launches lack one of the times; NULL where there is none; derived.';
-comment on column pai.task_run_v2.requested_gpus_per_instance is 'GPUs that the task plans for each instance, fractions included; NULL for tasks without a GPU; derived.';
+comment on column pai.task_run_v2.requested_gpus_per_instance is 'GPUs that the task plans for each instance, fractions included; NULL for tasks without a GPU [GPUs]; derived.';
 comment on column pai.task_run_v2.submit_s is 'Start of the task, in seconds of the shifted clock; NULL where it has none; derived.';
 comment on column pai.task_run_v2.wait_s is 'Seconds from the start of the task to the first start of an instance; NULL unless both happened; derived.';
 comment on column pai.task_run_v2.group_id is 'Group of the job''s tag; NULL where it has none; measured.';

@@ -39,5 +39,5 @@ inner join first_instance
     on task.job_name = first_instance.job_name and task.task_name = first_instance.task_name
 where task.start_time > 0;
 
-comment on column pai.task_wait_v1.requested_gpus_per_instance is 'GPUs requested for each instance, fractions included; NULL for tasks without a GPU; derived.';
+comment on column pai.task_wait_v1.requested_gpus_per_instance is 'GPUs requested for each instance, fractions included; NULL for tasks without a GPU [GPUs]; derived.';
 comment on column pai.task_wait_v1.wait_s is 'Seconds from the task''s launch to its first instance''s launch; derived.';

@@ -372,7 +372,7 @@ left join unended
 comment on column unified.allocation_hour_v2.is_by_partition is 'Whether the row is about a partition; otherwise it is about all partitions of the cluster together; derived.';
 comment on column unified.allocation_hour_v2.is_offered is 'Whether each job counts from its submission, as if it never waited; otherwise it counts from its start; derived.';
 comment on column unified.allocation_hour_v2.partition_name is 'Partition of the cluster; NULL if partitions are combined; derived.';
-comment on column unified.allocation_hour_v2.hour is 'Hour on the clock of the trace, counted from 0; derived.';
+comment on column unified.allocation_hour_v2.hour is 'Hour on the clock of the trace, counted from 0 [no unit]; derived.';
 comment on column unified.allocation_hour_v2.running_jobs is 'Running jobs, mean over the hour; derived.';
 comment on column unified.allocation_hour_v2.held_gpus is 'GPUs held by running jobs, mean over the hour; a job holds its GPU-hours spread evenly over the time it was seen running; derived.';
 comment on column unified.allocation_hour_v2.queued_jobs is 'Waiting jobs, mean over the hour; NULL if offered, and where no job of the trace has a recorded wait; derived.';

@@ -13,5 +13,5 @@ select
 from each_trace.cluster_capacity_hour_v1;
 
 comment on column unified.capacity_hour_v1.trace is 'Trace; measured.';
-comment on column unified.capacity_hour_v1.hour is 'Hour of the trace''s own clock; derived.';
+comment on column unified.capacity_hour_v1.hour is 'Hour of the trace''s own clock [no unit]; derived.';
 comment on column unified.capacity_hour_v1.partition_name is 'Part of the cluster that the capacity is given for: a GPU model; measured.';

@@ -38,7 +38,7 @@ select
     arrival_s - lag(arrival_s) over (partition by trace, workload, block order by position) as age_s
 from ordered;
 
-comment on column unified.prefix_accesses_v1.position is 'Position among the accesses of the workload, from 1, in the order of arrival; derived.';
-comment on column unified.prefix_accesses_v1.block is 'Prefix block; derived.';
-comment on column unified.prefix_accesses_v1.previous_position is 'Position of the previous access to the block; NULL for the first; derived.';
+comment on column unified.prefix_accesses_v1.position is 'Position among the accesses of the workload, from 1, in the order of arrival [no unit]; derived.';
+comment on column unified.prefix_accesses_v1.block is 'Prefix block [no unit]; derived.';
+comment on column unified.prefix_accesses_v1.previous_position is 'Position of the previous access to the block; NULL for the first [no unit]; derived.';
 comment on column unified.prefix_accesses_v1.age_s is 'Seconds since the previous access to the block; NULL for the first; derived.';

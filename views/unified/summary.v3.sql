@@ -161,8 +161,8 @@ select
 from counted;
 
 comment on column unified.summary_v3.cluster is 'Cluster, if the trace distinguishes clusters; all for all of them together; measured.';
-comment on column unified.summary_v3.gpu_jobs_with_run is 'GPU jobs whose run was seen whole, which the statistics of runs cover; derived.';
-comment on column unified.summary_v3.gpu_jobs_with_gpu_time is 'GPU jobs with a known GPU time, which the sums of GPU time cover; derived.';
+comment on column unified.summary_v3.gpu_jobs_with_run is 'GPU jobs whose run was seen whole, which the statistics of runs cover [jobs]; derived.';
+comment on column unified.summary_v3.gpu_jobs_with_gpu_time is 'GPU jobs with a known GPU time, which the sums of GPU time cover [jobs]; derived.';
 comment on column unified.summary_v3.censored_gpu_jobs is 'GPU jobs that the end of the trace cuts off; NULL if the trace does not say; derived.';
 comment on column unified.summary_v3.left_censored_gpu_jobs is 'GPU jobs that the beginning of the trace cuts off; NULL if the trace does not say; derived.';
 comment on column unified.summary_v3.completed_gpu_s is 'GPU-seconds held by the GPU jobs that completed; NULL where no outcome or no GPU time of such a job is known; derived.';
@@ -173,5 +173,5 @@ comment on column unified.summary_v3.failed_share is 'Share of the GPU jobs of k
 comment on column unified.summary_v3.preempted_share is 'Share of the GPU jobs of known outcome that were preempted; derived.';
 comment on column unified.summary_v3.failed_gpu_time_share is 'Share of the GPU time of known outcome that failed jobs held, preempted ones not included; derived.';
 comment on column unified.summary_v3.preempted_gpu_time_share is 'Share of the GPU time of known outcome that preempted jobs held; derived.';
-comment on column unified.summary_v3.failed_share_cpu is 'Share of the CPU jobs of known outcome that failed, preempted ones not included; derived.';
-comment on column unified.summary_v3.preempted_share_cpu is 'Share of the CPU jobs of known outcome that were preempted; derived.';
+comment on column unified.summary_v3.failed_share_cpu is 'Share of the CPU jobs of known outcome that failed, preempted ones not included [ratio]; derived.';
+comment on column unified.summary_v3.preempted_share_cpu is 'Share of the CPU jobs of known outcome that were preempted [ratio]; derived.';

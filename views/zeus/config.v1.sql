@@ -80,7 +80,7 @@ from reached;
 comment on column zeus.config_v1.time_to_accuracy_s is 'Seconds to the target, by the mean of the runs; derived.';
 comment on column zeus.config_v1.energy_to_accuracy_j is 'Joules to the target, by the mean of the runs; derived.';
 comment on column zeus.config_v1.max_power_w is 'Largest power limit in the GPU''s file in watts; derived.';
-comment on column zeus.config_v1.default_batch_size is 'The publisher''s default batch size, or the largest that was profiled on the GPU, if that is less; derived.';
+comment on column zeus.config_v1.default_batch_size is 'The publisher''s default batch size, or the largest that was profiled on the GPU, if that is less [no unit]; derived.';
 comment on column zeus.config_v1.is_default_batch is 'Whether this is the default batch size; derived.';
 comment on column zeus.config_v1.is_max_power is 'Whether this is the largest power limit of the GPU; derived.';
 comment on column zeus.config_v1.is_baseline is 'Whether this is the default batch size at the largest power limit, which savings are counted from; derived.';

@@ -58,6 +58,6 @@ group by gpu, dataset, network, optimizer, batch_size;
 comment on column zeus.coverage_v1.dataset is 'Data set; measured.';
 comment on column zeus.coverage_v1.network is 'Model; measured.';
 comment on column zeus.coverage_v1.optimizer is 'Optimizer; measured.';
-comment on column zeus.coverage_v1.batch_size is 'Training batch size; measured.';
+comment on column zeus.coverage_v1.batch_size is 'Training batch size [samples]; measured.';
 comment on column zeus.coverage_v1.in_train is 'Whether zeus.train has runs of the configuration, on any GPU; derived.';
 comment on column zeus.coverage_v1.in_power is 'Whether zeus.power has it on this GPU; derived.';

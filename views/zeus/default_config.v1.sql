@@ -22,5 +22,5 @@ from (
 
 comment on column zeus.default_config_v1.dataset is 'Data set; synthetic.';
 comment on column zeus.default_config_v1.network is 'Model; synthetic.';
-comment on column zeus.default_config_v1.target_metric is 'Validation metric to reach, chosen by the publisher; for librispeech the word error rate; synthetic.';
-comment on column zeus.default_config_v1.default_batch_size is 'Batch size that savings are counted from, chosen by the publisher; not every GPU can hold it; synthetic.';
+comment on column zeus.default_config_v1.target_metric is 'Validation metric to reach, chosen by the publisher; for librispeech the word error rate [no unit]; synthetic.';
+comment on column zeus.default_config_v1.default_batch_size is 'Batch size that savings are counted from, chosen by the publisher; not every GPU can hold it [no unit]; synthetic.';

@@ -71,7 +71,7 @@ inner join reached
 
 comment on column zeus.energy_to_accuracy_v1.is_lower_better is 'Whether a lower metric is better, such as a word error rate; derived.';
 comment on column zeus.energy_to_accuracy_v1.runs is 'Training runs with this configuration and target; derived.';
-comment on column zeus.energy_to_accuracy_v1.runs_reached is 'Runs that reached the target; derived.';
+comment on column zeus.energy_to_accuracy_v1.runs_reached is 'Runs that reached the target [runs]; derived.';
 comment on column zeus.energy_to_accuracy_v1.mean_epochs is 'Mean epochs to the target; NULL unless every run reached it; derived.';
 comment on column zeus.energy_to_accuracy_v1.time_to_accuracy_s is 'Seconds to the target; NULL unless every run reached it; derived.';
 comment on column zeus.energy_to_accuracy_v1.energy_to_accuracy_j is 'Joules to the target; NULL unless every run reached it; derived.';

@@ -69,9 +69,9 @@ left join deviations
 
 comment on column zeus.epoch_spread_v1.is_lower_better is 'Whether a lower metric is better, such as a word error rate; derived.';
 comment on column zeus.epoch_spread_v1.runs is 'Training runs with this configuration and target; derived.';
-comment on column zeus.epoch_spread_v1.runs_reached is 'Runs that reached the target; derived.';
+comment on column zeus.epoch_spread_v1.runs_reached is 'Runs that reached the target [runs]; derived.';
 comment on column zeus.epoch_spread_v1.min_reached_epochs is 'Fewest epochs to the target, of the runs that reached it; NULL if none did, as are the median, mean and maximum; derived.';
 comment on column zeus.epoch_spread_v1.median_reached_epochs is 'Median of the epochs to the target, of the runs that reached it; derived.';
 comment on column zeus.epoch_spread_v1.mean_reached_epochs is 'Mean of the epochs to the target, of the runs that reached it; derived.';
 comment on column zeus.epoch_spread_v1.max_reached_epochs is 'Most epochs to the target, of the runs that reached it; the other runs took longer; derived.';
-comment on column zeus.epoch_spread_v1.cv_reached_epochs is 'Coefficient of variation of these epochs: their sample standard deviation, with one less than the runs as divisor, over their mean; NULL if fewer than two runs reached the target; derived.';
+comment on column zeus.epoch_spread_v1.cv_reached_epochs is 'Coefficient of variation of these epochs: their sample standard deviation, with one less than the runs as divisor, over their mean; NULL if fewer than two runs reached the target [ratio]; derived.';

@@ -89,12 +89,12 @@ left join baselines
 comment on column zeus.saving_v1.baseline_time_s is 'Seconds to the target at the default batch size and the largest power limit; NULL if not every run reached it there, as are all savings; derived.';
 comment on column zeus.saving_v1.baseline_energy_j is 'Joules to the target at the default batch size and the largest power limit; derived.';
 comment on column zeus.saving_v1.batch_only_pct is 'Share of baseline_energy_j that the best batch size saves at the largest power limit; derived.';
-comment on column zeus.saving_v1.batch_only_batch_size is 'Batch size that saves most; derived.';
+comment on column zeus.saving_v1.batch_only_batch_size is 'Batch size that saves most [no unit]; derived.';
 comment on column zeus.saving_v1.power_only_pct is 'Share of baseline_energy_j that the best power limit saves at the default batch size; derived.';
 comment on column zeus.saving_v1.power_only_limit_w is 'Power limit that saves most, in watts; derived.';
 comment on column zeus.saving_v1.joint_pct is 'Share of baseline_energy_j that the best batch size and power limit together save; derived.';
-comment on column zeus.saving_v1.joint_batch_size is 'Batch size that saves most; derived.';
+comment on column zeus.saving_v1.joint_batch_size is 'Batch size that saves most [no unit]; derived.';
 comment on column zeus.saving_v1.joint_power_limit_w is 'Power limit that saves most, in watts; derived.';
 comment on column zeus.saving_v1.best_time_pct is 'Share of baseline_time_s that the fastest configuration saves, at any power limit; derived.';
-comment on column zeus.saving_v1.pareto_configs is 'Configurations that no other beats in both time and energy; derived.';
-comment on column zeus.saving_v1.configs is 'Configurations whose every run reached the target; derived.';
+comment on column zeus.saving_v1.pareto_configs is 'Configurations that no other beats in both time and energy [configurations]; derived.';
+comment on column zeus.saving_v1.configs is 'Configurations whose every run reached the target [configurations]; derived.';

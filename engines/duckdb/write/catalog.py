@@ -11,7 +11,7 @@ from duckdb import DuckDBPyConnection
 
 from tracehouse.core.text import quoted
 from tracehouse.definitions.caveats import ColumnsByCaveat
-from tracehouse.definitions.column_docs import ColumnDocs
+from tracehouse.definitions.column_docs import ColumnDoc, ColumnDocs, parse_comment
 from tracehouse.definitions.columns import Columns, is_number, lineage_of
 from tracehouse.definitions.figures import Figure
 from tracehouse.definitions.rules import Check, all_rules
@@ -342,6 +342,30 @@ def column_types(connection: DuckDBPyConnection) -> dict[str, Columns]:
     for name, column, kind, comment in rows:
         types.setdefault(name, {})[column] = (kind, comment)
     return types
+
+
+def read_docs(connection: DuckDBPyConnection) -> ColumnDocs:
+    """Return the columns of all tables, views and queries of a database."""
+    sql = "select object_name, column_name, meaning, provenance, unit from catalog.columns"
+    known = {(name, column): docs for name, column, *docs in connection.execute(sql).fetchall()}
+    queries: ColumnDocs = {}
+    sql = """
+        select object_name, column_name, meaning, meaning, provenance, unit from catalog.columns
+        where object_name in (select query_name from catalog.queries)
+        order by object_name, position
+        """
+    for name, column, *docs in connection.execute(sql).fetchall():
+        queries.setdefault(name, {})[column] = ColumnDoc(*docs)
+    return queries | {
+        name: {
+            # `catalog.columns` has no columns of the catalog itself.
+            column: ColumnDoc(comment or "", *known[name, column])
+            if (name, column) in known
+            else parse_comment(comment)
+            for column, (_, comment) in columns.items()
+        }
+        for name, columns in column_types(connection).items()
+    }
 
 
 def read_comments(connection: DuckDBPyConnection) -> dict[str, str]:

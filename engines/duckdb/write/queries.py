@@ -14,7 +14,6 @@ from tracehouse.core.text import quoted
 from tracehouse.definitions import caveats
 from tracehouse.definitions.caveats import ColumnsByCaveat
 from tracehouse.definitions.column_docs import ColumnDoc, ColumnDocs
-from tracehouse.definitions.columns import Columns, split_comment
 from tracehouse.definitions.findings import refuse
 from tracehouse.definitions.not_recorded import columns_needed
 from tracehouse.definitions.parameters import Parameter
@@ -23,10 +22,10 @@ from tracehouse.definitions.query_files import QueryFile
 from tracehouse.definitions.view_files import DefinitionError
 from tracehouse.engines.duckdb.read.catalog import read_base_tables
 from tracehouse.engines.duckdb.write.catalog import (
-    column_types,
     find_base_tables,
     insert,
     read_comments,
+    read_docs,
     record_in_caveats,
 )
 from tracehouse.engines.duckdb.write.views import sql_error
@@ -52,8 +51,7 @@ def create_queries(
     `caveats_by_object` has the caveats of views. Raises DefinitionError if a query does not fit the views
     that it reads.
     """
-    columns = column_types(connection)
-    docs = {name: _docs(found) for name, found in columns.items()}
+    docs = read_docs(connection)
     for schema in {query.schema for query in queries}:
         connection.execute(f'create schema if not exists "{schema}"')
     inherited = {**caveats.of_tables(all_traces().values()), **caveats_by_object}
@@ -181,12 +179,6 @@ def _parameter_check(query: QueryFile, parameter: Parameter) -> str:
     message = quoted(f"{query.full_name}: {name} is {wanted}, not ")
     value = f"coalesce(cast({name} as varchar), 'NULL')"
     return f"when not coalesce({allowed}, false) then error({message} || {value})"
-
-
-def _docs(columns: Columns) -> dict[str, ColumnDoc]:
-    """Read the meanings of columns from their comments in the database, which have no units."""
-    texts = {name: comment or "" for name, (_, comment) in columns.items()}
-    return {name: ColumnDoc(text, *split_comment(text), None) for name, text in texts.items()}
 
 
 def describe_query(query: CreatedQuery, docs: Mapping[str, Mapping[str, ColumnDoc]]) -> dict[str, ColumnDoc]:

@@ -20,7 +20,7 @@ from tracehouse.core.text import escape_name, identifier
 from tracehouse.definitions import caveats, column_docs
 from tracehouse.definitions.caveats import ColumnsByCaveat
 from tracehouse.definitions.column_docs import ColumnDoc, ColumnDocs
-from tracehouse.definitions.columns import Columns, split_comment
+from tracehouse.definitions.columns import Columns
 from tracehouse.definitions.findings import refuse
 from tracehouse.definitions.names import OWN
 from tracehouse.definitions.query_files import QueryFile
@@ -144,33 +144,11 @@ def create(
 def _read_state(connection: duckdb.DuckDBPyConnection, views: Sequence[ViewFile]) -> CatalogState:
     """Read what the database has. `views` are those of the user."""
     return CatalogState(
-        _read_docs(connection),
+        catalog.read_docs(connection),
         {**caveats.of_tables(all_traces().values()), **_read_caveats(connection)},
         read_base_tables(connection),
         newest(views),
     )
-
-
-def _read_docs(connection: duckdb.DuckDBPyConnection) -> ColumnDocs:
-    """Return the columns of all tables, views and queries of a database."""
-    sql = "select object_name, column_name, meaning, provenance, unit from catalog.columns"
-    known = {(name, column): docs for name, column, *docs in connection.execute(sql).fetchall()}
-    queries: ColumnDocs = {}
-    sql = """
-        select object_name, column_name, meaning, meaning, provenance, unit from catalog.columns
-        where object_name in (select query_name from catalog.queries)
-        order by object_name, position
-        """
-    for name, column, *docs in connection.execute(sql).fetchall():
-        queries.setdefault(name, {})[column] = ColumnDoc(*docs)
-    return queries | {
-        name: {
-            # `catalog.columns` has no columns of the catalog itself.
-            column: ColumnDoc(comment or "", *known.get((name, column), (*split_comment(comment), None)))
-            for column, (_, comment) in columns.items()
-        }
-        for name, columns in catalog.column_types(connection).items()
-    }
 
 
 def _read_caveats(connection: duckdb.DuckDBPyConnection) -> dict[str, ColumnsByCaveat]:

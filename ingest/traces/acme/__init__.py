@@ -29,7 +29,7 @@ Pitfalls:
 """
 
 from tracehouse.ingest.declare.trace import Trace
-from tracehouse.ingest.traces.acme.metadata import CAVEATS, FILES, METRICS, QUANTITIES
+from tracehouse.ingest.traces.acme.metadata import CAVEATS, FILES, METRICS
 from tracehouse.ingest.traces.acme.tables import (
     CLUSTER_SUMMARY,
     GPU_METRIC,
@@ -60,6 +60,5 @@ TRACE = Trace(
     tables=(JOB_TRACE, CLUSTER_SUMMARY, GPU_METRIC, NODE_METRIC, SERVER_POWER),
     caveats=CAVEATS,
     metrics=METRICS,
-    quantities=QUANTITIES,
     files=FILES,
 )

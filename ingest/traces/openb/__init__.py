@@ -22,7 +22,7 @@ Pitfalls:
 """
 
 from tracehouse.ingest.declare.trace import Trace
-from tracehouse.ingest.traces.openb.metadata import FILES, METRICS, QUANTITIES
+from tracehouse.ingest.traces.openb.metadata import FILES, METRICS
 from tracehouse.ingest.traces.openb.tables import NODE, POD
 
 TRACE = Trace(
@@ -44,6 +44,5 @@ TRACE = Trace(
     ),
     tables=(NODE, POD),
     metrics=METRICS,
-    quantities=QUANTITIES,
     files=FILES,
 )

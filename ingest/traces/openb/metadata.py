@@ -1,6 +1,6 @@
 """What is known of openb besides its tables: clock, caveats, metrics, files."""
 
-from tracehouse.ingest.declare.metadata import Caveat, Clock, MetricSupport, PublishedFile, Quantity
+from tracehouse.ingest.declare.metadata import Caveat, Clock, MetricSupport, PublishedFile
 
 FIRST_POD_CLOCK = Clock(
     "openb.first_pod",
@@ -421,83 +421,6 @@ METRICS = (
         "hour of day", "impossible", "creation_time counts from the first pod, at an unpublished hour."
     ),
     MetricSupport("calendar date", "impossible", "The date of the first creation_time is not published."),
-)
-
-QUANTITIES = (
-    Quantity("assumed_memory_gb", "GB", "Memory that one GPU of the model is assumed to have"),
-    Quantity("capacity", "", "What all nodes have, in the unit of the row"),
-    Quantity("capacity_gpus", "GPUs", "GPUs of all nodes"),
-    Quantity("capacity_milli", "thousandths of a GPU"),
-    Quantity("capacity_pct", "percent", "Share of the capacity"),
-    Quantity("class_number", ""),
-    Quantity("classes", "task classes", "Task classes of the list"),
-    Quantity("constrained_pct", "percent", "Share of the GPU pods that are bound to GPU models"),
-    Quantity(
-        "covered_h", "h", "Time of the day between the first creation and the last deletion of the pod list"
-    ),
-    Quantity("cpu_capacity_pct", "percent", "CPU cores held in percent of those of all nodes"),
-    Quantity("cpu_milli", "thousandths of a CPU core", "CPU that a pod requests"),
-    Quantity("cpu_only_pct", "percent", "Share of all pods that request no GPU"),
-    Quantity("fitting_classes", "classes", "Classes of one request that at least one empty node would take"),
-    Quantity("fitting_nodes", "nodes", "Nodes that would take a pod of the class while empty"),
-    Quantity(
-        "fitting_pct", "percent", "Share of the pods never scheduled that at least one empty node would take"
-    ),
-    Quantity("fitting_pods", "pods", "Pods never scheduled that at least one empty node would take"),
-    Quantity("fragmentation_rate", "ratio"),
-    Quantity("fragmented_gpus", "GPUs", "Expected GPUs of the empty cluster that the next pod cannot use"),
-    Quantity("fragmented_gpus_per_node", "GPUs"),
-    Quantity("fragmented_pct", "percent", "Fragmented GPUs in percent of the capacity"),
-    Quantity("free_cpu_milli", "thousandths of a CPU core"),
-    Quantity("free_gpu_milli", "thousandths of a GPU"),
-    Quantity("gpu_capacity_pct", "percent", "GPUs held in percent of the GPUs of the GPU nodes"),
-    Quantity("gpu_milli", "thousandths of a GPU", "Capacity in thousandths of a GPU"),
-    Quantity("gpu_number", ""),
-    Quantity("gpu_pods", "pods", "Pods that request a GPU or a part of one"),
-    Quantity("gpu_request", "", "Number of GPUs requested"),
-    Quantity("half_or_less_pods", "pods", "Pods that request half a GPU or less"),
-    Quantity("held_cpus", "CPU cores", "CPU cores held by running pods"),
-    Quantity("held_gpus", "GPUs", "GPUs held by running pods"),
-    Quantity("held_memory_gib", "GiB", "Memory held by running pods"),
-    Quantity("hours", "h", "Hours that the means are over"),
-    Quantity(
-        "hours_scarcest",
-        "h",
-        "Hours in which no other resource was requested to a higher percentage of the capacity",
-    ),
-    Quantity("mean_milli", "thousandths of a GPU", "Mean request per GPU of all GPU pods"),
-    Quantity("mean_pods", "pods", "Mean number of running pods over the time covered"),
-    Quantity(
-        "mean_sharing_milli", "thousandths of a GPU", "Mean request per GPU of the pods that share a GPU"
-    ),
-    Quantity("memory_capacity_pct", "percent", "Memory held in percent of that of all nodes"),
-    Quantity("memory_gib", "GiB", "Main memory"),
-    Quantity("memory_mib", "MiB", "Main memory that a pod requests"),
-    Quantity("milli", "thousandths of a GPU", "Thousandths of a GPU requested"),
-    Quantity("milli_by_card", "thousandths of a GPU"),
-    Quantity("milli_pct", "percent", "Share of the thousandths of a GPU requested"),
-    Quantity("model", "", "GPU model, or all"),
-    Quantity("multi_gpu_demand_pct", "percent", "Share of the demand from pods with several GPUs"),
-    Quantity("never_scheduled_pods", "pods", "Pods that were created and never scheduled"),
-    Quantity("num_gpu", "GPUs", "GPUs that a pod requests"),
-    Quantity("peak_pods", "pods", "Largest number of pods running at once"),
-    Quantity("pods", "pods", "Pods"),
-    Quantity("pods_pct", "percent", "Share of the pods"),
-    Quantity("popularity", "ratio"),
-    Quantity("requested_gpu_milli", "thousandths of a GPU"),
-    Quantity("residual_gpu_milli", "thousandths of a GPU", "Capacity that a pod leaves free on its GPU"),
-    Quantity("resource", "", "Resource"),
-    Quantity("running_at_end", "pods", "Pods that still ran when the trace ended"),
-    Quantity("sharing_demand_pct", "percent", "Share of the demand from pods that share a GPU"),
-    Quantity("sharing_pods", "pods", "Pods that request less than a whole GPU"),
-    Quantity("sharing_pods_pct", "percent", "Share of the GPU pods that share a GPU"),
-    Quantity("unfit_pods", "pods", "Pods never scheduled that no empty node would take"),
-    Quantity("unit", "", "Unit of the numbers"),
-    Quantity(
-        "unscheduled_classes", "classes", "Classes of one request among the pods that were never scheduled"
-    ),
-    Quantity("unscheduled_pods", "pods", "Pods that were created and never scheduled"),
-    Quantity("unscheduled_s", "s", "Time from creation to deletion of pods that were never scheduled"),
 )
 
 FILES_AT = "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2023/csv"

@@ -29,7 +29,7 @@ GPUs.
 """
 
 from tracehouse.ingest.declare.trace import Trace
-from tracehouse.ingest.traces.pai.metadata import CAVEATS, CLOCK, FILES, METRICS, QUANTITIES
+from tracehouse.ingest.traces.pai.metadata import CAVEATS, CLOCK, FILES, METRICS
 from tracehouse.ingest.traces.pai.tables import (
     GROUP_TAG,
     INSTANCE,
@@ -64,6 +64,5 @@ TRACE = Trace(
     clock=CLOCK,
     caveats=CAVEATS,
     metrics=METRICS,
-    quantities=QUANTITIES,
     files=FILES,
 )

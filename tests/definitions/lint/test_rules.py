@@ -12,7 +12,7 @@ from tracehouse.definitions.lint.read import Definitions, read
 from tracehouse.definitions.lint.run import lint, lint_all
 from tracehouse.definitions.query_files import parse_query_file
 from tracehouse.definitions.view_files import parsed_view_file
-from tracehouse.ingest.declare.metadata import Caveat, MetricSupport, Quantity
+from tracehouse.ingest.declare.metadata import Caveat, MetricSupport
 from tracehouse.ingest.declare.trace import Column, Reference, Requests, Trace, Wide, all_traces
 
 ITP = all_traces()["itp"]
@@ -232,16 +232,6 @@ MISTAKES = [
         of_trace(trace(metrics=(MetricSupport("wait", "impossible", "No start_time."),))),
     ),
     (
-        "unit",
-        "write the unit of load as percent",
-        of_trace(trace(quantities=(Quantity("load", "%", "Load"),))),
-    ),
-    (
-        "unit",
-        "batch_size is declared twice",
-        of_trace(trace(quantities=(Quantity("batch_size", "", "Size"),))),
-    ),
-    (
         "caveat name",
         "no caveat is called itp.no_waits. Did you mean itp.no_wait?",
         of_view("itp.no_wait", "itp.no_waits"),
@@ -412,14 +402,19 @@ def test_a_cast_or_maximum_of_a_label_needs_no_unit(definitions: Definitions) ->
     ]
 
 
-def test_a_quantity_with_several_units_is_found_in_each_trace(definitions: Definitions) -> None:
-    size, count = Quantity("timestamp", "GB", "Size"), Quantity("timestamp", "blocks", "Number")
-    traces = [trace(quantities=(size,)), replace(MOONCAKE, quantities=(count,))]
-    found = [one for one in lint_all(replace(definitions, traces=traces)) if "several units" in one.message]
-    places = [Path(one.place).name.partition(", line ")[::2] for one in found]
-    assert [name for name, _ in places] == ["itp.py", "mooncake.py"]
-    assert places[1][1].isdigit()
-    assert {one.message for one in found} == {"timestamp has several units: GB in itp and blocks in mooncake"}
+def test_a_name_with_two_units_is_found(definitions: Definitions) -> None:
+    view = of_view("'Job; measured.'", "'Job [no unit]; measured.'")
+    query = of_query("jobs: Jobs of that size", "job_id [jobs]: Jobs of that size")
+    found = [str(one) for one in lint_all(query(view(definitions))) if "has the unit" in one.message]
+    assert len(found) == 1
+    assert "itp/by_size.sql: job_id has the unit jobs, but no unit in itp/long.v1.sql" in found[0]
+
+
+@pytest.mark.parametrize("stated", ["found [jobs]", "found [no unit]"])
+def test_a_stated_unit_needs_no_ending(definitions: Definitions, stated: str) -> None:
+    text = QUERY.replace("count(*) as jobs", "count(*) as found").replace("column: jobs", f"column: {stated}")
+    found = lint_all(of_query(QUERY, text.replace("y=jobs", "y=found"))(definitions))
+    assert [str(one) for one in found if "by_size" in one.place and one.rule in ("unit", "meaning")] == []
 
 
 def test_the_package_has_no_mistakes() -> None:

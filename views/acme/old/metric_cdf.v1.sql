@@ -48,6 +48,6 @@ select
     cast(all_samples as bigint) as samples
 from halves;
 
-comment on column acme.metric_cdf_v1.percentile is 'Percentile: 0, 0.5, 1 to 100; derived.';
-comment on column acme.metric_cdf_v1.value is 'Smallest value that this percentage of the samples does not exceed, rounded as in acme.metric_histogram; derived.';
+comment on column acme.metric_cdf_v1.percentile is 'Percentile: 0, 0.5, 1 to 100 [percent]; derived.';
+comment on column acme.metric_cdf_v1.value is 'Smallest value that this percentage of the samples does not exceed, rounded as in acme.metric_histogram [no unit]; derived.';
 comment on column acme.metric_cdf_v1.samples is 'Samples of the metric, of all GPUs or nodes; derived.';

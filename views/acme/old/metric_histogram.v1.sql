@@ -45,5 +45,5 @@ group by cluster, metric, value;
 
 comment on column acme.metric_histogram_v1.cluster is 'Cluster: seren or kalos; measured.';
 comment on column acme.metric_histogram_v1.metric is 'Metric of a GPU or a node, in the unit that its base table gives; measured.';
-comment on column acme.metric_histogram_v1.value is 'Value: whole numbers below a million are exact, all others are rounded to four significant digits, the only approximation; derived.';
+comment on column acme.metric_histogram_v1.value is 'Value: whole numbers below a million are exact, all others are rounded to four significant digits, the only approximation [no unit]; derived.';
 comment on column acme.metric_histogram_v1.samples is 'Samples of all GPUs or nodes with that value; derived.';

@@ -42,8 +42,8 @@ where requested.is_all or requested.pod_phase is not null;
 
 comment on column openb.allocation_v1.pod_phase is 'The last phase that the pods were seen in, or all for pods of every phase; measured.';
 comment on column openb.allocation_v1.gpu_pods is 'Pods that request a GPU; derived.';
-comment on column openb.allocation_v1.milli_by_card is 'Thousandths of a GPU requested if every pod had one GPU: gpu_milli summed alone, a common mistake; derived.';
-comment on column openb.allocation_v1.milli is 'Thousandths of a GPU requested, over all the GPUs of each pod; pods of one phase did not all run at once; derived.';
-comment on column openb.allocation_v1.capacity_milli is 'Thousandths of a GPU that the GPU nodes have; derived.';
+comment on column openb.allocation_v1.milli_by_card is 'Thousandths of a GPU requested if every pod had one GPU: gpu_milli summed alone, a common mistake [thousandths of a GPU]; derived.';
+comment on column openb.allocation_v1.milli is 'Thousandths of a GPU requested, over all the GPUs of each pod; pods of one phase did not all run at once [thousandths of a GPU]; derived.';
+comment on column openb.allocation_v1.capacity_milli is 'Thousandths of a GPU that the GPU nodes have [thousandths of a GPU]; derived.';
 comment on column openb.allocation_v1.by_card_pct is 'milli_by_card in percent of capacity_milli; derived.';
 comment on column openb.allocation_v1.pct is 'milli in percent of capacity_milli; over 100 in lists that pods were added to; derived.';

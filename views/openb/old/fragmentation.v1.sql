@@ -18,4 +18,4 @@ from openb.fragmentation_v2;
 comment on column openb.fragmentation_v1.sn is 'Node, as named in the list of GPU nodes; measured.';
 comment on column openb.fragmentation_v1.free_gpus is 'Free GPUs: all GPUs of the node; derived.';
 comment on column openb.fragmentation_v1.fragmented_gpus is 'GPUs that the next pod cannot use, expected over the task classes by their popularity, F_n(M); derived.';
-comment on column openb.fragmentation_v1.fragmentation_rate is 'Share of free_gpus that is fragmented, from 0 to 1; derived.';
+comment on column openb.fragmentation_v1.fragmentation_rate is 'Share of free_gpus that is fragmented, from 0 to 1 [ratio]; derived.';

@@ -31,9 +31,9 @@ comment on column pai.task_usage_v1.used_cpus is 'CPU cores used, mean of the wo
 comment on column pai.task_usage_v1.requested_gpus is 'GPUs planned per instance, fractions included; NULL for tasks without a GPU; derived.';
 comment on column pai.task_usage_v1.used_gpus is 'GPUs used, mean of the workers'' lifetime averages, each summed over the worker''s GPUs; derived.';
 comment on column pai.task_usage_v1.used_memory_gb is 'Main memory used in GB, mean of the workers'' lifetime averages; derived.';
-comment on column pai.task_usage_v1.cpu_use_of_plan is 'Used over planned CPU, mean of the workers; above 1: more used than planned; derived.';
-comment on column pai.task_usage_v1.gpu_use_of_plan is 'Used over planned GPU, mean of the workers; NULL where none was planned; derived.';
-comment on column pai.task_usage_v1.memory_use_of_plan is 'Used over planned main memory, mean of the workers; derived.';
-comment on column pai.task_usage_v1.cpu_margin_of_capacity is 'Planned less used CPU over the machine''s, mean of the workers; negative: more used than planned; derived.';
-comment on column pai.task_usage_v1.gpu_margin_of_capacity is 'Planned less used GPU over the machine''s, mean of the workers; NULL where there is no GPU; derived.';
-comment on column pai.task_usage_v1.memory_margin_of_capacity is 'Planned less used memory over the machine''s, mean of the workers; derived.';
+comment on column pai.task_usage_v1.cpu_use_of_plan is 'Used over planned CPU, mean of the workers; above 1: more used than planned [ratio]; derived.';
+comment on column pai.task_usage_v1.gpu_use_of_plan is 'Used over planned GPU, mean of the workers; NULL where none was planned [ratio]; derived.';
+comment on column pai.task_usage_v1.memory_use_of_plan is 'Used over planned main memory, mean of the workers [ratio]; derived.';
+comment on column pai.task_usage_v1.cpu_margin_of_capacity is 'Planned less used CPU over the machine''s, mean of the workers; negative: more used than planned [ratio]; derived.';
+comment on column pai.task_usage_v1.gpu_margin_of_capacity is 'Planned less used GPU over the machine''s, mean of the workers; NULL where there is no GPU [ratio]; derived.';
+comment on column pai.task_usage_v1.memory_margin_of_capacity is 'Planned less used memory over the machine''s, mean of the workers [ratio]; derived.';

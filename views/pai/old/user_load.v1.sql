@@ -23,4 +23,4 @@ comment on column pai.user_load_v1.gpu_tasks is 'Tasks that request a GPU or a p
 comment on column pai.user_load_v1.instances is 'Rows of the user''s jobs in pai.instance, one for each launch of an instance; derived.';
 comment on column pai.user_load_v1.gpu_h is 'GPU-hours requested, fractions of GPUs included, over the launches with a start and a later end; derived.';
 comment on column pai.user_load_v1.failed_jobs is 'Jobs with the status Failed; derived.';
-comment on column pai.user_load_v1.instance_rank is 'Rank of the user by instances, 1 for the most; ties are ordered by name; derived.';
+comment on column pai.user_load_v1.instance_rank is 'Rank of the user by instances, 1 for the most; ties are ordered by name [no unit]; derived.';

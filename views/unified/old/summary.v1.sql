@@ -58,10 +58,10 @@ comment on column unified.summary_v1.failed_gpu_s is 'GPU-seconds of the GPU job
 comment on column unified.summary_v1.completed_gpu_time_share is 'Share of the GPU time that is in jobs that completed, of those whose outcome is known, from 0 to 1; derived.';
 comment on column unified.summary_v1.cancelled_gpu_time_share is 'Share of the GPU time that is in jobs that were cancelled, of those whose outcome is known, from 0 to 1; derived.';
 comment on column unified.summary_v1.failed_gpu_time_share is 'Share of the GPU time that is in jobs that failed, of those whose outcome is known, from 0 to 1; derived.';
-comment on column unified.summary_v1.mean_run_s_cpu is 'Mean run of CPU jobs in seconds; derived.';
-comment on column unified.summary_v1.mean_wait_s_cpu is 'Mean wait of CPU jobs in seconds; derived.';
-comment on column unified.summary_v1.median_run_s_cpu is 'Median run of CPU jobs in seconds; derived.';
-comment on column unified.summary_v1.median_wait_s_cpu is 'Median wait of CPU jobs in seconds; derived.';
-comment on column unified.summary_v1.completed_share_cpu is 'Share of the CPU jobs that completed, of those whose outcome is known, from 0 to 1; derived.';
-comment on column unified.summary_v1.cancelled_share_cpu is 'Share of the CPU jobs that were cancelled, of those whose outcome is known, from 0 to 1; derived.';
-comment on column unified.summary_v1.failed_share_cpu is 'Share of the CPU jobs that failed, of those whose outcome is known, from 0 to 1; derived.';
+comment on column unified.summary_v1.mean_run_s_cpu is 'Mean run of CPU jobs in seconds [s]; derived.';
+comment on column unified.summary_v1.mean_wait_s_cpu is 'Mean wait of CPU jobs in seconds [s]; derived.';
+comment on column unified.summary_v1.median_run_s_cpu is 'Median run of CPU jobs in seconds [s]; derived.';
+comment on column unified.summary_v1.median_wait_s_cpu is 'Median wait of CPU jobs in seconds [s]; derived.';
+comment on column unified.summary_v1.completed_share_cpu is 'Share of the CPU jobs that completed, of those whose outcome is known, from 0 to 1 [ratio]; derived.';
+comment on column unified.summary_v1.cancelled_share_cpu is 'Share of the CPU jobs that were cancelled, of those whose outcome is known, from 0 to 1 [ratio]; derived.';
+comment on column unified.summary_v1.failed_share_cpu is 'Share of the CPU jobs that failed, of those whose outcome is known, from 0 to 1 [ratio]; derived.';
