@@ -54,47 +54,23 @@ STATISTICS = {
     **{f"p{percent}": f"{percent}th percentile of the" for percent in (5, 25, 75, 90, 95, 99)},
 }
 
-_COUNTED = {
-    word: word
-    for word in (
-        *(
-            "attempts",
-            "blocks",
-            "codes",
-            "devices",
-            "epochs",
-            "instances",
-            "jobs",
-            "machines",
-            "nodes",
-            "pods",
-        ),
-        *("requests", "rows", "runs", "samples", "servers", "tasks", "tokens", "users", "workers"),
-    )
-} | {"cpus": "CPU cores", "gpus": "GPUs"}
-# Units by the last word of a name, or its last two.
-_ENDINGS = _COUNTED | {
-    "gb": "GB",
-    "gib": "GiB",
-    "gpu_h": "GPU-h",
-    "gpu_s": "GPU-s",
-    "h": "h",
-    "j": "J",
-    "kwh": "kWh",
-    "margin": "ratio",
-    "minutes": "min",
-    "ms": "ms",
-    "pct": "percent",
-    "ratio": "ratio",
-    "s": "s",
-    "share": "ratio",
-    "w": "W",
-}
+_NOUNS = ["attempts", "blocks", "codes", "devices", "epochs", "instances", "jobs", "machines", "nodes"]
+_NOUNS += ["pods", "requests", "rows", "runs", "samples", "servers", "tasks", "tokens", "users", "workers"]
+_COUNTED = {noun: noun for noun in _NOUNS} | {"cpus": "CPU cores", "gpus": "GPUs"}
+# Abbreviated units: the last word of a name, or its last two.
+SUFFIXES = {"s": "s", "ms": "ms", "h": "h", "w": "W", "j": "J", "kj": "kJ", "mj": "MJ", "gj": "GJ"}
+SUFFIXES |= {"kwh": "kWh", "gpu_h": "GPU-h", "gpu_s": "GPU-s", "c": "°C", "pct": "percent"}
+SUFFIXES |= {"gb": "GB", "tb": "TB", "gib": "GiB", "mib": "MiB", "gibps": "GiB/s"}
+_ENDINGS = _COUNTED | SUFFIXES | {"margin": "ratio", "minutes": "min", "ratio": "ratio", "share": "ratio"}
+
+DURATIONS = {"run": "run time", "wait": "queueing delay"}
+"""The meanings of names of durations without their unit, such as `run_s`."""
+
 # Meanings of names in queries that need no line.
 _MEANINGS = {name: f"{counted[0].upper()}{counted[1:]}" for name, counted in _COUNTED.items()}
 _MEANINGS |= {f"{name}_pct": f"Share of the {counted}" for name, counted in _COUNTED.items()}
+_MEANINGS |= {f"{name}_s": meaning.capitalize() for name, meaning in DURATIONS.items()}
 _MEANINGS |= {"gpu_h": "GPU-hours", "gpu_h_pct": "Share of all GPU-hours"}
-_MEANINGS |= {"run_s": "Run time", "wait_s": "Queueing delay"}
 
 
 def split_unit(text: str) -> tuple[str, str | None]:

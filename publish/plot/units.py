@@ -3,10 +3,11 @@
 import re
 from collections.abc import Sequence
 
-# Unit suffixes of column names, and their usual spelling.
-UNITS = {"s": "s", "ms": "ms", "h": "h", "w": "W", "j": "J", "kj": "kJ", "mj": "MJ", "gj": "GJ", "kwh": "kWh"}
-UNITS |= {"c": "°C", "pct": "%", "gb": "GB", "tb": "TB", "gib": "GiB", "mib": "MiB", "gibps": "GiB/s"}
+from tracehouse.definitions.units import DURATIONS, SUFFIXES
+
 GPU_TIME = {"gpu_h": "GPU-hours", "gpu_s": "GPU-seconds"}
+# The other units that names end in.
+UNITS = {name: unit for name, unit in SUFFIXES.items() if name not in GPU_TIME} | {"pct": "%"}
 # Units in other places than the end of a name.
 PER = {"per_s": "per second", "per_ms": "per millisecond", "per_h": "per hour", "gpu_h_per": "GPU-hours per"}
 WORDS = {"gpu": "GPU", "gpus": "GPUs", "cpu": "CPU", "cpus": "CPUs", "hp": "HP", "lp": "LP", "xid": "Xid"}
@@ -17,8 +18,6 @@ MEANT = {"size_band": "requested GPUs"}
 # Metrics of GPUs whose names in the trace have no unit.
 UNITS_OF_METRICS = {"gpu_util": "pct", "mem_copy_util": "pct", "power_usage": "w", "gpu_temp": "c"}
 UNITS_OF_METRICS |= {"memory_temp": "c"}
-# Quantities that columns of times have by a shorter name.
-TIMES = {"run": "run time", "wait": "queueing delay"}
 
 
 def axis_title(column: str) -> str:
@@ -44,7 +43,7 @@ def split_unit(column: str) -> tuple[str, str]:
         return _words(column), ""
     if UNITS[last] in ("s", "ms", "h"):
         head, _, tail = words.rpartition("_")
-        words = f"{head}_{TIMES.get(tail, tail)}"
+        words = f"{head}_{DURATIONS.get(tail, tail)}"
     return " ".join(part for part in split_unit(words) if part), UNITS[last]
 
 

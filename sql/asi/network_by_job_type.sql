@@ -2,7 +2,7 @@
 -- chart: box x=job_types y=traffic_gibps:log facet=direction
 -- column: direction: Whether servers received or sent the traffic
 -- column: server_hours [server-hours]: Hours of servers with more than 0.001 GiB/s
--- column: traffic_gibps [GiB/s]: Mean traffic in an hour of a server, or of one of its GPUs
+-- column: traffic_gibps: Mean traffic in an hour of a server, or of one of its GPUs
 create or replace macro asi.network_by_job_type(
     from_day integer := 109,
     to_day integer := 115,

@@ -1,6 +1,6 @@
 -- Network use distribution by kinds of jobs (ASI servers)
 -- chart: step x=traffic_gibps:log y=percentile color=job_types yname=server_hours_pct
--- column: traffic_gibps [GiB/s]: Mean traffic of a server in an hour
+-- column: traffic_gibps: Mean traffic of a server in an hour
 -- column: percentile [percent]: Percentage of the hours of servers with at most this traffic
 create or replace macro asi.network_cdf(
     from_day integer := 109,
