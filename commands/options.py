@@ -1,4 +1,4 @@
-"""Declare options and arguments, and those that several commands share."""
+"""Declare options and arguments, also those that several commands share, and send the request."""
 
 import math
 from collections.abc import Callable, Sequence

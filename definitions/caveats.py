@@ -1,4 +1,4 @@
-"""Find the caveats of views and queries: their own, and those that they inherit from the columns they read.
+"""Find the caveats of views and queries: their own, and those that they inherit from the views they read.
 
 `-- caveat: name: column column` in a view file concerns these columns, and `-- caveat: name` all rows. A view
 or query inherits a caveat on columns if its SQL uses one of them anywhere, and a caveat on all rows always.
@@ -9,7 +9,8 @@ the same name, for all but the columns of that line.
 
 Views inherit from views only: one that reads a base table names the caveats that remain, and those that it
 resolves. The others of that table, which do not concern it, are in `views/<schema>/not_concerned.csv`.
-Queries also inherit the caveats of base tables, except those of severity background.
+Queries also inherit the caveats of base tables, except those of severity background. Tests alone read
+`not_concerned.csv`.
 
 A view or query of the user, whose columns are not followed, inherits all caveats of what it reads.
 """

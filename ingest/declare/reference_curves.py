@@ -1,9 +1,9 @@
-"""Read the distributions that publishers printed as curves, from ``traces/<trace>_curves.csv``.
+"""Read the distributions that publishers printed as curves, from ``traces/<trace>/curves.csv``.
 
 A file has the columns curve, percentile and value. A row says which percentage of the samples is at most the
 value.
 
-``acme_curves.csv`` comes from the pickles of quantiles in ``data/utilization/util_pkl`` of
+Acme's comes from the pickles of quantiles in ``data/utilization/util_pkl`` of
 https://github.com/InternLM/AcmeTrace, by Shanghai AI Laboratory, under CC BY 4.0. An original curve has 201
 points, one for each half percent. The file keeps these points:
 
@@ -24,7 +24,7 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parents[1] / "traces"
 
-_ENDING = "_curves.csv"
+_FILE = "curves.csv"
 
 
 @dataclass(frozen=True)
@@ -38,13 +38,13 @@ class Curve:
 
 def traces_with_curves(folder: Path = FOLDER) -> tuple[str, ...]:
     """Return the names of the traces whose publisher printed curves, in alphabetical order."""
-    return tuple(sorted(path.name.removesuffix(_ENDING) for path in folder.glob(f"*{_ENDING}")))
+    return tuple(sorted(path.parent.name for path in folder.glob(f"*/{_FILE}")))
 
 
 @cache
 def read_curves(trace: str, folder: Path = FOLDER) -> Mapping[str, Curve]:
     """Return the curves of a trace by name, in the order of the file."""
-    with (folder / f"{trace}{_ENDING}").open(newline="", encoding="utf-8") as file:
+    with (folder / trace / _FILE).open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file, strict=True))
     return {name: _curve(name, list(points)) for name, points in groupby(rows, lambda row: row["curve"])}
 

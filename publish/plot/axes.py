@@ -25,6 +25,8 @@ TRACE_COLORS = {"acme": "#0072B2", "asi": "#CC79A7", "dlrm": "#7A3500", "helios"
 TRACE_COLORS |= {"openb": "#56B4E9", "pai": "#D55E00", "philly": "#000000", "spot": "#A6761D"}
 TRACE_COLORS |= {"zeus": "#004466", "azure_llm": "#005C43", "burstgpt": "#B8B000", "genai": "#7C3A5E"}
 TRACE_COLORS |= {"mooncake": "#8C96C6", "qwen": "#5A5A5A"}
+# For traces that are not listed, so that none has the colour of another.
+OTHER_COLORS = ["#6B8E23", "#8B1A1A", "#2F4FBF", "#D8A0D8", "#20A0A0", "#C8C070"]
 PALE = "#a8a8a8"
 # The numbers of colours, dashes and shapes have no common divisor: all combinations occur before one repeats.
 DASHES = [[1, 0], [6, 2], [2, 2], [8, 2, 2, 2], [10, 3], [4, 4], [1, 2], [12, 2, 2, 2, 2, 2], [3, 1]]
@@ -179,7 +181,7 @@ def build_series(data: ChartData, legend: Spec | None, values: Sequence[Any]) ->
         # All traces are in the domain, so that each has its own colour; the legend names those with rows.
         legend = legend and legend | {"values": found, "description": "Legend of traces"}
         found = [*dict.fromkeys((*TRACE_COLORS, *found))]
-        values = [*TRACE_COLORS.values()] if values in (COLORS, BAR_COLORS) else values
+        values = [*TRACE_COLORS.values(), *OTHER_COLORS] if values in (COLORS, BAR_COLORS) else values
     elif data.chart.kind == "pareto" and values is COLORS:
         # Points off the Pareto front are pale.
         values = [COLORS[1] if name == "true" else PALE for name in found]

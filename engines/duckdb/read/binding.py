@@ -249,7 +249,7 @@ def _count_empty(count: int, more: str = "") -> str:
 
 
 def _chart_parameters(connection: duckdb.DuckDBPyConnection, name: str) -> dict[str, str]:
-    """The parameter that a query's chart line sets: see `sql.query_files`."""
+    """The parameter that a query's chart line sets: see `definitions.query_files`."""
     sql = "select chart from catalog.queries where query_name = $name"
     [(chart,)] = connection.execute(sql, {"name": name}).fetchall()
     match = re.search(r" with=(\w+)", chart)

@@ -24,7 +24,7 @@ from tracehouse.ingest.store.records import Conversion, record_name
 
 _PACKAGE = Path(__file__).parents[3]
 # The layers that decide what a database contains.
-_LAYERS = ("ingest", "views", "sql", "engines/duckdb")
+_LAYERS = ("ingest", "definitions", "views", "sql", "engines/duckdb")
 _SUFFIXES = {".csv", ".lock", ".py", ".sql"}
 
 
