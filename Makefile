@@ -27,7 +27,7 @@ OLDER_VENV := .venv-older
 BIN := $(VENV)/bin
 # The files and folders that contain tests of a single trace.
 OF_A_TRACE := $(addprefix tests/, clients/test_macros.py docs/test_contributing.py docs/test_tables.py \
-	engines/test_checks.py ingest samples sql views)
+	engines/test_checks.py definitions ingest samples sql views)
 # Superset pins older versions of our dependencies and runs on the older DuckDB, so it has a separate environment.
 SUPERSET_VENV := .venv-superset
 SUPERSET := apache-superset==6.1.0 duckdb==$(OLDER_DUCKDB) duckdb-engine 'flask-caching<2.4' rich cachetools

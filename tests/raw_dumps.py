@@ -37,15 +37,6 @@ PAI_HEADERS = {
         "machine_gpu,machine_load_1,machine_net_receive,machine_num_worker,machine_cpu"
     ),
 }
-PAI_TABLES = {
-    "pai_job_table": "pai.job",
-    "pai_task_table": "pai.task",
-    "pai_instance_table": "pai.instance",
-    "pai_sensor_table": "pai.sensor",
-    "pai_group_tag_table": "pai.group_tag",
-    "pai_machine_spec": "pai.machine_spec",
-    "pai_machine_metric": "pai.machine_metric",
-}
 
 
 def csv_text(columns: Sequence[str], rows: Iterable[Row], header: bool) -> bytes:

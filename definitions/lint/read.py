@@ -3,9 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from importlib import import_module
 from itertools import chain
-from pathlib import Path
 from typing import TypeVar
 
 from sqlglot import exp
@@ -19,7 +17,7 @@ from tracehouse.definitions.released import QUERIES, view_paths
 from tracehouse.definitions.requests import find_missing
 from tracehouse.definitions.view_files import ViewFile, parsed_view_file, plain_names, request_views
 from tracehouse.ingest import traces as trace_modules
-from tracehouse.ingest.declare.trace import Trace, load_trace
+from tracehouse.ingest.declare.trace import Trace, list_modules, load_trace
 
 Place = Callable[[str], str]
 """Returns the file and the line of a trace's module that has a text."""
@@ -90,10 +88,9 @@ def _read_figures(invalid: list[Finding]) -> list[Figure]:
 
 def place_in_trace(trace: str, text: str) -> str:
     """Return the file and the first line with a text in the module or package that declares a trace."""
-    module = Path(str(import_module(f"{trace_modules.__name__}.{trace}").__file__))
-    files = [*module.parent.glob("*.py")] if module.name == "__init__.py" else [module]
-    places = [place_of(file, text) for file in sorted(files, reverse=True)]
-    return next((place for place in places if place not in map(str, files)), str(module))
+    files = list_modules(trace)
+    places = [place_of(file, text) for file in reversed(files)]
+    return next((place for place in places if place not in map(str, files)), str(files[0]))
 
 
 def _parse_each(

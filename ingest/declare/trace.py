@@ -1,7 +1,7 @@
 """Declarations of traces: their tables, columns and raw files.
 
-A trace is one module of `tracehouse.ingest.traces` that binds ``TRACE`` to a `Trace`. `all_traces` imports
-every module of that package, so a new trace changes no other module.
+A trace is one module or package in `tracehouse.ingest.traces` that binds ``TRACE`` to a `Trace`. `all_traces`
+imports every one of them, so a new trace changes no other module.
 """
 
 import hashlib
@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from operator import ge, gt, le, lt
+from pathlib import Path
 from typing import Any, Literal
 
 from tracehouse.core.errors import DefinitionError
@@ -533,10 +534,17 @@ def load_trace(name: str) -> Trace:
 
 def _find_place(name: str, error: BaseException | None = None) -> str:
     """Return the file of a trace, and the line of it that raised an error."""
-    spec = importlib.util.find_spec(f"{traces.__name__}.{name}")
-    path = spec.origin if spec and spec.origin else name
-    if isinstance(error, SyntaxError) and error.filename == path:
-        return f"{path}, line {error.lineno}"
+    files = [str(path) for path in list_modules(name)]
+    if isinstance(error, SyntaxError) and error.filename in files:
+        return f"{error.filename}, line {error.lineno}"
     frames = traceback.extract_tb(error.__traceback__) if error else []
-    lines = [frame.lineno for frame in frames if frame.filename == path]
-    return f"{path}, line {lines[-1]}" if lines else str(path)
+    places = [f"{frame.filename}, line {frame.lineno}" for frame in frames if frame.filename in files]
+    return places[-1] if places else files[0]
+
+
+def list_modules(name: str) -> list[Path]:
+    """Return the files that declare a trace: its module, or those of its package, `__init__.py` first."""
+    spec = importlib.util.find_spec(f"{traces.__name__}.{name}")
+    assert spec is not None and spec.origin is not None
+    path = Path(spec.origin)
+    return sorted(path.parent.glob("*.py")) if path.name == "__init__.py" else [path]

@@ -216,7 +216,7 @@ def open_zip(file: BinaryIO) -> zipfile.ZipFile:
         archive = zipfile.ZipFile(file)
     count = len(archive.infolist())
     _check_count(count)
-    check_end(file, count)
+    _check_end(file, count)
     return archive
 
 
@@ -229,7 +229,7 @@ def open_in_zip(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> BinaryIO:
         return cast(BinaryIO, archive.open(info))
 
 
-def check_end(file: BinaryIO, files: int) -> None:
+def _check_end(file: BinaryIO, files: int) -> None:
     """Raise BadZipFile unless a zip ends with its end record, which states this number of files."""
     size = file.seek(0, io.SEEK_END)
     file.seek(max(0, size - _END_BYTES - _LONGEST_COMMENT_BYTES))

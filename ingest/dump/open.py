@@ -1,4 +1,4 @@
-"""Open raw files: the one door to their bytes, in every packing of the publishers.
+"""Open raw files, however their publishers pack them. No other module opens one.
 
     with open_dump(raw) as dump:
         for member in dump.members():       the data files: of a file, an archive, or a partition
@@ -60,7 +60,7 @@ from tracehouse.ingest.dump.raw_files import (
     whole_name,
 )
 
-LFS_FIRST_LINE = b"version https://git-lfs"
+_LFS_FIRST_LINE = b"version https://git-lfs"
 # A later part of a split archive may begin with any byte, also with "<". A web page needs a longer match.
 _WEB_PAGE = re.compile(rb"(?:\xef\xbb\xbf)?\s*<(?:!doctype|!--|html|head|body|\?xml|error)", re.I)
 _MAGIC = {"gz": b"\x1f\x8b", "xz": b"\xfd7zXZ\x00"}
@@ -74,7 +74,7 @@ Stamp = list[list[int]]
 _FIRST_BYTES = 1024
 # A file that changed just now may change again without getting another time of change.
 _SETTLED_S = 2.0
-DAMAGE: Any = (
+_DAMAGE: Any = (
     EOFError,
     gzip.BadGzipFile,
     zlib.error,
@@ -214,8 +214,8 @@ class Member:
 class Dump:
     """An open raw file, from `open_dump`.
 
-    `stream` has its bytes; none for a tree of folders. `place` has the paths that an error is about: those of
-    the raw file, or that of the member that is read.
+    `stream` has its bytes; it is empty for a tree of folders. `place` has the paths that an error is about:
+    those of the raw file, or that of the member that is read.
     """
 
     raw: RawFile
@@ -394,7 +394,7 @@ def _translate_errors(paths: Sequence[Path]) -> Iterator[None]:
             f"it cannot be read as it is packed ({refusal})",
             "Unpack it into the raw folder, and move it away",
         ) from refusal
-    except DAMAGE as damage:
+    except _DAMAGE as damage:
         raise _damaged(paths, damage) from damage
     except OSError as refusal:
         if refusal.errno is None:
@@ -463,7 +463,7 @@ def check_first_bytes(path: Path, first: bytes, part_number: int) -> None:
     """Raise RawFileError if a file's first bytes do not match its name. Parts count from 0."""
     if not first:
         raise RawFileError(path, "the file is empty", FETCH_AGAIN)
-    if first.startswith(LFS_FIRST_LINE):
+    if first.startswith(_LFS_FIRST_LINE):
         where, what = shlex.quote(str(path.parent)), shlex.quote(path.name)
         raise RawFileError(
             path,

@@ -10,7 +10,7 @@ from tracehouse.definitions.query_files import Axis
 from tracehouse.publish.columns import format_exact
 from tracehouse.publish.plot.rows import DAY_S, FIRST_DAY_OF_DATES, NAMES, ChartData, has_bands, ordered_names
 from tracehouse.publish.plot.texts import clock_title
-from tracehouse.publish.plot.units import axis_title, split_unit
+from tracehouse.publish.plot.units import axis_title, split_name
 
 Spec = dict[str, Any]
 
@@ -110,7 +110,7 @@ def _build_x_axis(data: ChartData, width: float, size: float) -> Spec:
     if data.is_category(column):
         names = ordered_names(data, column)
         named = _name_labels(data, names, width, size)
-        words, unit = split_unit(chart.x.name)
+        words, unit = split_name(chart.x.name)
         if unit == "s" and all(isinstance(row[column], int) and row[column] > 0 for row in data.rows):
             axis["title"] = words
             named["labelExpr"] = SPAN_OF_NAME
@@ -263,7 +263,7 @@ def _log_scale(data: ChartData, axis: Axis, values: Sequence[float]) -> Spec:
     named = {}
     if _has_spans(axis, values):
         labels["labelExpr"] = SPAN
-        named = {"title": split_unit(axis.name)[0]}
+        named = {"title": split_name(axis.name)[0]}
     elif _is_binary(axis):
         # Every other power of two is regular, unlike those that just fit.
         labels |= {"labelExpr": "format(datum.value, '~r')", "labelOverlap": True}
@@ -316,7 +316,7 @@ def _is_binary(axis: Axis) -> bool:
 
 
 def _has_spans(axis: Axis, values: Sequence[float]) -> bool:
-    return split_unit(axis.name)[1] == "s" and max(values) >= MOST_SECONDS
+    return split_name(axis.name)[1] == "s" and max(values) >= MOST_SECONDS
 
 
 def rows_with_names(data: ChartData) -> list[Spec]:

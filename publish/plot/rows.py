@@ -25,7 +25,7 @@ from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.engines.duckdb.read.catalog import read_rows
 from tracehouse.publish.columns import format_exact
 from tracehouse.publish.plot.options import DEFAULT, ChartOptions, choose_chart, is_number
-from tracehouse.publish.plot.units import axis_title, number, span, split_unit
+from tracehouse.publish.plot.units import axis_title, number, span, split_name
 
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 DAY_S = 86_400
@@ -160,7 +160,7 @@ class ChartData:
     @property
     def has_percentages(self) -> bool:
         """Whether the y axis has the unit %."""
-        return split_unit(self.chart.y.name)[1] == "%"
+        return split_name(self.chart.y.name)[1] == "%"
 
     @property
     def adds_up_to_100(self) -> bool:
@@ -451,7 +451,7 @@ def _filter_rows(connection: duckdb.DuckDBPyConnection, chart: Chart) -> tuple[l
     # Boxes keep all rows, because their scale includes 0.
     for axis in [axis for axis in (chart.x, chart.y) if axis.is_log and chart.kind != "box"]:
         if _values(connection, [axis.column])[0] <= 0:
-            words, unit = split_unit(axis.name)
+            words, unit = split_name(axis.name)
             zero = f"{words} of 0 {unit}".strip()
             if chart.kind == "step" and axis is chart.x:
                 remarks.append(f"{zero[0].upper()}{zero[1:]} counts, but is left of the log axis.")

@@ -14,7 +14,7 @@ from tracehouse.engines.duckdb.read.catalog import base_tables, read_rows
 from tracehouse.engines.duckdb.read.notes import WRONG_RESULT, Note
 from tracehouse.publish.columns import format_exact
 from tracehouse.publish.plot.rows import FEW, FIRST_DAY_OF_DATES, HIGH, LOW, ChartData, distinct_names
-from tracehouse.publish.plot.units import axis_title, column_name, number, split_unit
+from tracehouse.publish.plot.units import axis_title, column_name, number, split_name
 
 # Defaults that filter nothing and change nothing.
 NEUTRAL = ("false", "any", "all", "")
@@ -190,7 +190,7 @@ def _name_band(chart: Chart) -> str:
     if (low, high) == (LOW, HIGH):
         return "lowest and highest value of the day"
     if low.removeprefix("low_") == high.removeprefix("high_"):
-        counted = split_unit(chart.y.name)[0]
+        counted = split_name(chart.y.name)[0]
         if chart.interval.startswith(JACKKNIFE):
             return f"95 % confidence interval by jackknife over {chart.interval.removeprefix(JACKKNIFE)}s"
         by = f" by Greenwood, {counted} taken as independent" if chart.interval else ""

@@ -1,4 +1,4 @@
-"""Names and numbers in words: the titles of axes, and amounts with their units."""
+"""Names of columns in words, for the titles of axes, and numbers as texts."""
 
 import re
 from collections.abc import Sequence
@@ -24,13 +24,13 @@ def axis_title(column: str) -> str:
     """A column's name as an axis title: `run_s` is run time (s), `gpu_h_pct` is GPU-hours (%)."""
     if column in MEANT:
         return MEANT[column]
-    words, unit = split_unit(column)
+    words, unit = split_name(column)
     if unit in GPU_TIME.values():
         return f"{words} {unit}".strip()
     return f"{words} ({unit})" if words and unit else words or unit
 
 
-def split_unit(column: str) -> tuple[str, str]:
+def split_name(column: str) -> tuple[str, str]:
     """The words and the unit of a column's name, one of which may be empty: `run_s` is run time and s."""
     column = column.replace("+", "_and_")
     for suffix, spelling in PER.items():
@@ -44,7 +44,7 @@ def split_unit(column: str) -> tuple[str, str]:
     if UNITS[last] in ("s", "ms", "h"):
         head, _, tail = words.rpartition("_")
         words = f"{head}_{DURATIONS.get(tail, tail)}"
-    return " ".join(part for part in split_unit(words) if part), UNITS[last]
+    return " ".join(part for part in split_name(words) if part), UNITS[last]
 
 
 def _words(name: str) -> str:

@@ -18,7 +18,7 @@ from tracehouse.samples.from_declaration import row_count, sampled
 from tracehouse.samples.output import Output
 from tracehouse.samples.traces import acme_telemetry
 
-SEREN_JOBS, LAST_S = 818_327, 1_693_497_600
+LAST_S = 1_693_497_600
 # Kinds of jobs: the number in Seren and in Kalos, jobs by requested GPUs, median run time in s, share that
 # starts at once, and the median of the other waits in s.
 # fmt: off

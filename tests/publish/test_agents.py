@@ -127,14 +127,17 @@ def test_malformed_messages_do_not_stop_the_server(sample_warehouse: Path) -> No
     lines = [call % part for part in ("[1,2]", "[" * 3000, '{"name":"\\ud800"}', f"1{'0' * 5000}", "")]
     lines += ["", "no json", "[]", '{"jsonrpc":"2.0","id":2,"method":"ping"}']
     command = [command_line.TRACES, "mcp", "--warehouse", sample_warehouse]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
-        assert server.stdin and server.stdout
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with subprocess.Popen(command, **pipes) as server:
+        assert server.stdin and server.stdout and server.stderr
         server.stdin.write("".join(f"{line}\n" for line in lines).encode())
         server.stdin.flush()
         answer = json.loads(server.stdout.readline())
         server.stdin.close()
+        errors = server.stderr.read()
         assert server.wait(command_line.TIMEOUT_S) == 0
     assert (answer["id"], answer["result"]) == (2, {})
+    assert b"Traceback" not in errors
 
 
 def test_limits_rows_and_bytes(served: Call) -> None:

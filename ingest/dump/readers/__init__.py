@@ -4,7 +4,7 @@ Each format has a module that binds ``READER``, and `formats` chooses among them
 the declared types with `values`, and returns a `Reject` for every row that does not fit its table: the rows
 and rejects of all batches add up to the rows of the file. It passes its batches through `limit_rejects`.
 
-A reader gets a stream of decompressed bytes, which may be inside an archive and cannot seek.
+A reader gets a stream of decompressed bytes, which may be inside an archive and then cannot seek.
 """
 
 import re

@@ -65,11 +65,15 @@ def read_names(stream: BinaryIO, file: str) -> list[str]:
 
 def names_fit(table: Table, header: Sequence[str]) -> bool:
     """Return whether a header has the columns of a table, in any order. Only optional ones may be missing."""
-    if table.ends_in_comma and not header[-1]:
-        header = header[:-1]
     known, optional = table.names_in_file
-    found = set(header)
-    return len(found) == len(header) and set(known) - optional <= found <= set(known)
+    names = _without_last_name(table, [*header])
+    found = set(names)
+    return len(found) == len(names) and set(known) - optional <= found <= set(known)
+
+
+def _without_last_name(table: Table, header: list[str]) -> list[str]:
+    """Return a header without the empty name behind its last comma, if the lines of the table end in one."""
+    return header[:-1] if table.ends_in_comma and not header[-1] else header
 
 
 def read(source: ReaderInput) -> Iterator[Batch]:
@@ -81,16 +85,16 @@ def read(source: ReaderInput) -> Iterator[Batch]:
     table = source.table
     lines = open_lines(source.stream, source.name, source.chunk_bytes or CHUNK_BYTES)
     header = split_header(lines, source.name)
-    if table.ends_in_comma and len(header) > len(table.columns) and not header[-1]:
-        header = header[:-1]
     has_header = names_fit(table, header)
+    if has_header or len(header) > len(table.columns):
+        header = _without_last_name(table, header)
     if not has_header and (table.has_header or len(header) != len(table.columns)):
         raise RawFileError(source.name, *_explain_misfit(table, header), line=lines.first.first_line)
     columns = {column.name_in_file: column for column in table.columns}
     in_order = [columns[name] for name in header] if has_header else table.columns
     chunks: Iterator[Chunk] = chain([lines.after if has_header else lines.first], lines.others)
     if table.ends_in_comma:
-        chunks = (_without_last_commas(chunk, len(table.columns)) for chunk in chunks)
+        chunks = (_without_last_commas(chunk, len(in_order)) for chunk in chunks)
     parsed = ChunkParser(tuple(in_order), source.name).parse_all(chunks)
     batches = (replace(batch, rows=_arrange(batch.rows, table)) for _, batch in parsed)
     yield from limit_rejects(batches, source.name)

@@ -1,4 +1,4 @@
-"""What is known of openb besides its tables: clock, caveats, metrics, files."""
+"""Metadata of openb: clock, caveats, metrics, files."""
 
 from tracehouse.ingest.declare.metadata import Caveat, Clock, MetricSupport, PublishedFile
 

@@ -1,4 +1,4 @@
-"""What is known of PAI besides its tables: clock, caveats, metrics, files."""
+"""Metadata of PAI: clock, caveats, metrics, files."""
 
 from tracehouse.ingest.declare.metadata import Caveat, Clock, MetricSupport, PublishedFile
 

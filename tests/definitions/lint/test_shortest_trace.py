@@ -8,9 +8,10 @@ from added_trace import SHORTEST, added_trace
 from broken_rows import ROWS, broken_rows, without_value
 from few_files import ingest, only, quiet
 
+from tracehouse.core.errors import DefinitionError
 from tracehouse.definitions.findings import Finding
 from tracehouse.definitions.lint.run import lint
-from tracehouse.ingest.declare.trace import Trace, all_traces
+from tracehouse.ingest.declare.trace import Trace, all_traces, load_trace
 from tracehouse.samples.dumps import write_sample
 
 FILE = "shortest/jobs.csv"
@@ -32,6 +33,21 @@ def test_lint_reports_an_invalid_trace_alone(tmp_path: Path) -> None:
         assert lint("itp") == [finding]
     assert finding.place.startswith(str(tmp_path / "modules" / "shortest.py")) and "line " in finding.place
     assert "Colum" in finding.message
+
+
+def test_names_the_file_of_a_package_that_is_invalid(tmp_path: Path) -> None:
+    package = tmp_path / "modules" / "parted"
+    with added_trace(tmp_path, "other", "from tracehouse.ingest.traces.parted.tables import TRACE"):
+        package.mkdir()
+        (package / "tables.py").write_text("\nTRACE = Colum()\n", encoding="utf-8")
+        (package / "__init__.py").write_text("from .tables import TRACE\n", encoding="utf-8")
+        with pytest.raises(DefinitionError) as raised:
+            load_trace("parted")
+        (package / "tables.py").write_text("TRACE = (\n", encoding="utf-8")
+        with pytest.raises(DefinitionError) as refused:
+            load_trace("parted")
+    assert raised.value.place == f"{package / 'tables.py'}, line 2"
+    assert refused.value.place.startswith(f"{package / 'tables.py'}, line ")
 
 
 def test_lint_of_a_trace_reads_the_folder_of_a_file_and_not_the_whole_path(

@@ -137,6 +137,8 @@ def test_a_comma_at_the_end_of_each_line_is_no_column() -> None:
         rows, rejects = read("".join(f"{line}\n" for line in lines), table)
         assert (len(rows), [reject.line for reject in rejects]) == (28, sorted([lone + 1, 21]))
     assert read("a,b,\nx,1,\ny,2\nz,,\nw,\n", table)[0] == [("x", "1"), ("y", "2"), ("z", None), ("w", None)]
+    shorter = replace(table, optional=frozenset({"b"}))
+    assert read("a,\nx,\ny\n", shorter) == ([("x", None), ("y", None)], [])
 
 
 def test_columns_are_found_by_their_names() -> None:
