@@ -29,7 +29,7 @@ from tracehouse.core.arguments import (
     check_values,
     check_whole_number,
 )
-from tracehouse.core.errors import Command, Option, UsageError, UserError, describe_error
+from tracehouse.core.errors import Command, Option, Part, UsageError, UserError, describe_error
 from tracehouse.core.text import quoted
 from tracehouse.definitions.lists import Kind
 from tracehouse.engines.duckdb.read import answer, describe, fork_server, notes, sandbox
@@ -59,15 +59,14 @@ _ARGUMENTS = {
     "all": "with_empty=True",
     "cluster": "clusters",
     "metric": "metrics",
-    "raw": "",
-    "replace": "replace=True",
     "timeout": "timeout_s",
     "warehouse": "folder",
     "width": "width_mm",
     "yes": "yes=True",
 }
 # The functions of Python that are not the command of the same name.
-_FUNCTIONS = {"list": "warehouse.list", "describe": "warehouse.describe", "ingest": "tracehouse.ingest"}
+_FUNCTIONS = {"list": "warehouse.list", "describe": "warehouse.describe"}
+_FUNCTIONS |= {"ingest": "tracehouse.ingest", "sample": "tracehouse.sample"}
 
 
 @dataclass(frozen=True, repr=False)
@@ -328,11 +327,10 @@ class Warehouse:
             >>> {"submit_s", "wait_s", "run_s", "requested_gpus", "status"} <= set(jobs.columns)
             True
         """
-        where = ""
-        if chosen := check_texts("traces", traces):
-            self._run(partial(_check_have_jobs, traces=chosen))
-            where = f" where trace in ({', '.join(map(quoted, chosen))})"
-        return self._answer(Request(Statement(f"select * from unified.jobs{where}")), "", {})
+        chosen = check_texts("traces", traces)
+        where = f" where trace in ({', '.join(map(quoted, chosen))})" if chosen else ""
+        request = Request(Statement(f"select * from unified.jobs{where}"))
+        return self._answer(request, "", {}, with_jobs=chosen)
 
     def verify(self, *traces: str) -> "polars.DataFrame":
         """Compare the published figures of the named traces, or of all traces, with the data.
@@ -393,10 +391,14 @@ class Warehouse:
     def __repr__(self) -> str:
         return f"tracehouse.open({str(self.folder)!r})"
 
-    def _answer(self, request: Request, name: str, values: Mapping[str, Value]) -> Answer:
+    def _answer(
+        self, request: Request, name: str, values: Mapping[str, Value], with_jobs: Sequence[str] = ()
+    ) -> Answer:
         with _in_python(), sandbox.scratch_folder() as scratch:
             file = scratch / "answer"
-            query, sources = self._run(partial(_write_answer, request=request, file=file), scratch)
+            query, sources = self._run(
+                partial(_write_answer, request=request, file=file, with_jobs=with_jobs), scratch
+            )
             # The file exists until the last table that reads it is gone.
             with pa.memory_map(str(file)) as rows, pa.ipc.open_stream(rows) as reader:
                 table = _with_integers(reader.read_all())
@@ -500,7 +502,7 @@ def _in_python() -> Iterator[None]:
         raise (UsageError if isinstance(error, UsageError) else UserError)(*parts) from None
 
 
-def _word(part: object) -> object:
+def _word(part: Part) -> Part:
     """Return a part of an error as Python words it."""
     if isinstance(part, Option):
         return _ARGUMENTS.get(part.name, part.name)
@@ -510,7 +512,8 @@ def _word(part: object) -> object:
     for option, value in part.options.items():
         name = _ARGUMENTS.get(option, option)
         shown = f'"{value}"' if value else "…"
-        given.append(name if "=" in name else f"{name}={shown}" if name else shown)
+        # The raw folder is the first argument.
+        given.append(name if "=" in name else shown if option == "raw" else f"{name}={shown}")
     return f"`{_FUNCTIONS[part.name]}({', '.join(given)})`"
 
 
@@ -527,12 +530,14 @@ def _check_have_jobs(connection: duckdb.DuckDBPyConnection, traces: Sequence[str
 
 
 def _write_answer(
-    connection: duckdb.DuckDBPyConnection, request: Request, file: Path
+    connection: duckdb.DuckDBPyConnection, request: Request, file: Path, with_jobs: Sequence[str]
 ) -> tuple[BoundQuery, pa.Table]:
     """Write the rows of an answer as an Arrow stream. Returns its query, with notes, and its sources.
 
-    Raises UserError if the rows do not fit the memory limit.
+    Raises UsageError if a trace of `with_jobs` has no jobs, and UserError if the rows do not fit the memory
+    limit.
     """
+    _check_have_jobs(connection, with_jobs)
     most = sandbox.most_memory(connection)
     with answer.answer(connection, request) as query:
         sources = notes.sources(connection, query.reads)

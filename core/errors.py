@@ -43,11 +43,11 @@ Part = str | Option | Command
 class UserError(Exception):
     """An error that the user can fix, printed without a traceback.
 
-    Its arguments are the parts of its message: texts, and options and commands, which Python words itself.
+    Its arguments are the parts of its message. `python.py` words the options and commands among them.
     """
 
     @property
-    def parts(self) -> Sequence[object]:
+    def parts(self) -> Sequence[Part]:
         """The parts of the complete message."""
         return self.args
 
@@ -64,7 +64,7 @@ class UsageError(UserError):
 
 
 class DefinitionError(UserError):
-    """An invalid declaration, view, query or ledger. `place` is its file or name, and the line if known."""
+    """An invalid declaration, view, query or figure. `place` is its file or name, and the line if known."""
 
     def __init__(self, place: Path | str, message: str):
         super().__init__(place, message)
@@ -72,7 +72,7 @@ class DefinitionError(UserError):
         self.message = message
 
     @property
-    def parts(self) -> Sequence[object]:
+    def parts(self) -> Sequence[Part]:
         return (f"{self.place}: {self.message}",)
 
     @property

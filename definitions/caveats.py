@@ -16,6 +16,7 @@ A view or query of the user, whose columns are not followed, inherits all caveat
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 
 from tracehouse.definitions.columns import columns_read, lineage_of
 from tracehouse.definitions.findings import Finding, place_of, refuse, suggest
@@ -53,7 +54,8 @@ def of_view(
 ) -> ColumnsByCaveat:
     """Find the caveats of a view.
 
-    `caveats_by_object` has the caveats of the views that it reads, and `relations` the columns of all.
+    `caveats_by_object` has the caveats that it may inherit: of views, and for a view of the user also of
+    tables. `relations` has the columns of all.
     """
     columns = frozenset(relations[view.versioned])
     inherited = _inherit(view, relations, caveats_by_object)
@@ -79,15 +81,15 @@ def lint_lines(
     """
     for key in ("caveat", "resolves_caveat"):
         for name, listed in read_lines(file.header, key):
-            at = place_of(file.path, f"{key}: {name}")
+            at = partial(place_of, file.path, f"-- {key}: {name}")
             if name not in known:
-                yield Finding(at, f"no caveat is called {name}{suggest(name, known)}", "caveat name")
+                yield Finding(at(), f"no caveat is called {name}{suggest(name, known)}", "caveat name")
             elif key == "resolves_caveat" and inherited is not None and name not in inherited:
                 what = f"resolves {name}, which no column that it reads has: delete the line"
-                yield Finding(at, what, "resolved caveat")
+                yield Finding(at(), what, "resolved caveat")
             for column in sorted(listed - {*columns}) if "*" not in columns else ():
                 what = f"`{key}` names {column}, which is not a column{suggest(column, columns)}"
-                yield Finding(at, what, "column name")
+                yield Finding(at(), what, "column name")
 
 
 def of_tables(traces: Iterable[Trace]) -> dict[str, ColumnsByCaveat]:

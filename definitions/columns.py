@@ -1,5 +1,6 @@
 """Column lineage in SQL: the columns that a query reads, and the inputs of each of its columns."""
 
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache, wraps
@@ -28,12 +29,12 @@ _KEEPS_UNIT = (exp.Cast, exp.TryCast, exp.Paren, exp.Min, exp.Max, exp.AnyValue,
 
 PROVENANCES = ("measured", "derived", "synthetic")
 
-_NUMBERS = ("BIGINT", "INTEGER", "SMALLINT", "TINYINT", "HUGEINT", "UBIGINT", "DOUBLE", "FLOAT", "DECIMAL")
+_NUMBERS = re.compile(r"U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)|BIGNUM|FLOAT|DOUBLE|DECIMAL\(.*\)")
 
 
 def is_number(kind: str) -> bool:
-    """Return whether the values of a SQL type are numbers, which have a unit."""
-    return kind.startswith(_NUMBERS)
+    """Return whether a SQL type is numeric."""
+    return _NUMBERS.fullmatch(kind) is not None
 
 
 def _cached(find: Callable[[exp.Expr, _Read, Path | str], T]) -> Callable[..., T]:

@@ -1,7 +1,7 @@
 """Parse the parameters of a query's file, without the SQL parser: completion reads them, too.
 
-The comment above a parameter is its meaning, and in brackets its limit, which each parameter has that is not
-a boolean: its choices; a range of numbers or days, including both ends; the column that holds its values
+The comment above a parameter is its meaning, then its limit in brackets. Only booleans need none. A limit is:
+its choices; a range of numbers or days, including both ends; the column that holds its values
 (`[openb.pod.variant]`), for a list of them `[list of openb.pod.variant]`; the columns of the table or view
 that it names (`[table with sn model]`); or `[any]`. Parameters that several queries of a schema share are
 described in `parameters.csv`; a comment above one replaces its meaning or its limit.
@@ -25,7 +25,7 @@ _DAY = r"\d{4}-\d{2}-\d{2}"
 _RANGE = re.compile(rf"(?P<at_least>{NUMBER}) to (?P<at_most>{NUMBER})")
 _RANGE_OF_DAYS = re.compile(rf"(?P<at_least>{_DAY}) to (?P<at_most>{_DAY})")
 _COLUMN = re.compile(r"[a-z0-9_]+\.[a-z0-9_]+\.\w+")
-# How the limit begins of a parameter that names a table or view, and of one that lists values of a column.
+# Prefixes of a limit: a table or view; a list of values of a column.
 _TABLE, _LIST = "table with ", "list of "
 _LIMIT = re.compile(r"(?P<meaning>.*?)\s*(?:\[(?P<limit>[^\[\]]*)\])?", re.S)
 
@@ -161,7 +161,7 @@ def _split_at_commas(signature: str, path: Path) -> Iterator[list[re.Match[str]]
     for token in TOKEN.finditer(signature):
         mark = token["mark"] or ""
         if mark in ("'", '"'):
-            raise DefinitionError(path, f"its parameters cannot be read: a {mark} has no end")
+            raise DefinitionError(path, f"a {mark} in its parameters is not closed")
         depth += (mark in ("(", "[")) - (mark in (")", "]"))
         if depth < 0:
             break

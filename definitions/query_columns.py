@@ -38,7 +38,9 @@ def lint_parameter_names(
         same = next((one for one in read if one[1].lower() == parameter.name.lower()), None)
         if same:
             column = ".".join(same)
-            what = f"the parameter {parameter.name} has the name of the column {column}, which is read"
+            what = (
+                f"the parameter {parameter.name} has the name of the column {column}, which the query reads"
+            )
             yield Finding(place_of(query.path, f"{parameter.name} "), f"{what}: rename it", "parameter")
 
 
@@ -47,7 +49,7 @@ def lint_values(query: QueryFile, columns: Mapping[str, Collection[str]]) -> Ite
     for parameter in query.parameters:
         table, _, column = parameter.values_of.rpartition(".")
         if parameter.values_of and not {column, "*"} & {*columns.get(table, ())}:
-            what = f"the values of {parameter.name} are those of {parameter.values_of}, which does not exist"
+            what = f"{parameter.name} takes its values from {parameter.values_of}, which does not exist"
             yield Finding(place_of(query.path, f"{parameter.name} "), what, "column name")
 
 

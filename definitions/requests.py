@@ -77,7 +77,7 @@ def metrics_of(trace: Trace, declared: Requests) -> Iterator[MetricSupport]:
 def _answers_line(trace: Trace, declared: Requests) -> str:
     """Return the line of a header on the metrics that the view answers; empty if it answers none.
 
-    Another view or query answers the metrics that the trace declares, and `unified.prefix_reuse` its own.
+    Leaves out prefix reuse, which `unified.prefix_reuse` answers, and the metrics that the trace declares.
     """
     elsewhere = {"prefix reuse", *(metric.name for metric in trace.metrics)}
     found = [one.name for one in metrics_of(trace, declared) if one.is_possible and one.name not in elsewhere]

@@ -1,4 +1,4 @@
-"""Units of columns, and what names tell of them.
+"""Units of columns, and the units and meanings that follow from names.
 
 A unit is written in square brackets where the column is computed: in the comment of a view's column,
 `'Jobs in the queue [jobs]; derived.'`, or in the header of a query, `-- column: waiting [jobs]: Jobs in the
@@ -90,7 +90,7 @@ def unit_in(name: str) -> str | None:
 
 
 def describe_name(name: str, stated: Stated) -> tuple[str, str | None]:
-    """Return what a name tells, given what the header of its query states: a meaning, and a unit or None.
+    """Return the meaning and the unit, or None, that follow from a name and the header of its query.
 
     A statistic has the unit and the meaning of the name after its prefix: `p95_wait_s` those of `wait_s`. A
     few names, such as `jobs` and `run_s`, need no line. The meaning of any other is empty.

@@ -29,7 +29,7 @@ class NamedQuery:
 
 @dataclass(frozen=True)
 class Statement:
-    """A user's SQL statement, with the values of its `$name` placeholders."""
+    """A user's SQL statement, with the values of its `$name` placeholders. `may_explain` allows EXPLAIN."""
 
     sql: str
     values: Mapping[str, Any] = field(default_factory=dict)
@@ -61,7 +61,7 @@ class ComputedRows:
 class Request:
     """What to answer, with at most `limit` rows, on an engine.
 
-    `explain` requests the query plan instead. `master` is that of Spark.
+    `explain` requests the query plan instead. `master` is the address of the Spark master.
     """
 
     what: NamedQuery | Statement | Listing | ComputedRows

@@ -11,7 +11,15 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from threading import Event
 
-from tracehouse.core.errors import Option, RawFileError, StoppedError, UsageError, UserError, check_traces
+from tracehouse.core.errors import (
+    Command,
+    Option,
+    RawFileError,
+    StoppedError,
+    UsageError,
+    UserError,
+    check_traces,
+)
 from tracehouse.core.progress import Progress
 from tracehouse.core.text import escape_name, join_names
 from tracehouse.ingest.convert.incremental import TaskResult, refuse_in_all_tables, run_task
@@ -206,7 +214,8 @@ def check_arguments(
             raise UserError(
                 f"{folder}: there is no such folder. Name the folder of the raw files with ",
                 Option("raw"),
-                ", or write synthetic files with `traces sample`",
+                ", or write synthetic files with ",
+                Command("sample"),
             )
     return traces, parse_selection(only, traces)
 

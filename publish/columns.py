@@ -7,12 +7,12 @@ from typing import Any
 import duckdb
 
 from tracehouse.core.text import identifier
+from tracehouse.definitions.columns import is_number
 from tracehouse.engines.duckdb.read.binding import BoundQuery
 
 _ROWS_AT_ONCE = 10_000
 # Types of values that Python gets without a cast to text.
 _PLAIN = re.compile(r"U?(TINYINT|SMALLINT|INTEGER|BIGINT)|FLOAT|DOUBLE|VARCHAR|BOOLEAN")
-_NUMBERS = re.compile(r"U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)|BIGNUM|FLOAT|DOUBLE|DECIMAL\(.*\)")
 _NOT_TEXTS = re.compile(r"BOOLEAN|DATE|TIME.*|DECIMAL.*")
 
 Columns = Sequence[tuple[str, str]]
@@ -60,11 +60,6 @@ def rows_of(
 def explain_limit(query: BoundQuery) -> str:
     """Which rows the limit of a query omits; empty if it omits none."""
     return f"{query.cut} (--limit {query.limit})" if query.cut else ""
-
-
-def is_number(kind: str) -> bool:
-    """Whether a type is numeric."""
-    return bool(_NUMBERS.fullmatch(kind))
 
 
 def may_be_text(kind: str) -> bool:

@@ -462,6 +462,10 @@ USER_ERRORS: list[tuple[Callable[[Warehouse], object], str]] = [
     (lambda _: tracehouse.open("x" * 5000), "File name too long"),
     (lambda _: tracehouse.ingest("x" * 5000), "File name too long"),
     (lambda _: tracehouse.open("/nowhere"), 'Create it with `tracehouse.ingest("DIR")`'),
+    (
+        lambda _: tracehouse.ingest("nowhere"),
+        "Name the folder of the raw files with raw, or write synthetic files with `tracehouse.sample()`",
+    ),
     (lambda opened: opened.list("queries", search="xyzzy"), 'List all: `warehouse.list("queries")`'),
     (lambda opened: opened.sql("select a\nfrom b"), "LINE 2: from b"),
     (lambda opened: opened.sql("select $n"), "n"),

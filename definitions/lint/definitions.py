@@ -62,7 +62,7 @@ def lint_query(definitions: Definitions, query: QueryFile) -> Iterator[Finding]:
 
 
 def lint_result(query: QueryFile, columns: Collection[str]) -> Iterator[Finding]:
-    """Yield the mistakes in what a query says of its result, which has these columns, and of its parameters.
+    """Check the chart, the `column` lines and the defaults of a query whose result has these columns.
 
     These rules hold for the user's own queries, too.
     """

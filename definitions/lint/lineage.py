@@ -27,7 +27,6 @@ from tracehouse.definitions.query_columns import describe_columns, lint_paramete
 from tracehouse.definitions.query_files import QueryFile
 from tracehouse.definitions.units import NO_UNIT
 from tracehouse.definitions.view_files import ViewFile, plain_names
-from tracehouse.ingest.declare.trace import all_traces
 
 
 @dataclass(frozen=True)
@@ -58,11 +57,6 @@ class _Lineage:
 
 def lint_inherited(definitions: Definitions, schema: str = "") -> Iterator[Finding]:
     """Yield the findings on what views and queries inherit, of one schema or of all."""
-    try:
-        all_traces()
-    except DefinitionError:
-        # The invalid declaration is a finding of its own, and its columns are unknown.
-        return
     queries = [query for query in definitions.queries if schema in ("", query.schema)]
     lineage, findings = _trace_columns(_needed_views(definitions, queries, schema), definitions)
     yield from findings
@@ -202,7 +196,7 @@ def _lint_columns(lineage: _Lineage, query: QueryFile) -> Iterator[Finding]:
     for column in described:
         if not column.meaning:
             what = (
-                f"nothing says what the column {column.name} means: add a line"
+                f"the column {column.name} has no meaning: add a line"
                 f" `-- column: {column.name}: <meaning>` to the header"
             )
             yield Finding(place_of(query.path, column.name), what, "meaning")

@@ -51,7 +51,7 @@ _MEASURES = {
 
 def lint_metrics(definitions: Definitions, trace: Trace, place: Place) -> Iterator[Finding]:
     """Yield the findings on the metrics that a trace declares."""
-    answers = find_answers(trace.name, [*definitions.views, *definitions.queries])
+    answers = find_answers(trace.name, definitions.answering)
     known = {table.name for table in trace.tables}
     known |= {column.name for table in trace.tables for column in table.stored_columns}
     for metric in trace.metrics:
@@ -86,13 +86,13 @@ def lint_answers(definitions: Definitions, file: ViewFile | QueryFile) -> Iterat
         for name, metric in supported_metrics(trace).items()
         if metric.is_possible
     }
-    answers = find_answers(file.schema, [*definitions.views, *definitions.queries])
+    answers = find_answers(file.schema, definitions.answering)
     at = place_of(file.path, "-- answers:")
     for name in named:
         if name not in supported:
             what = f"answers {name}, which {file.schema} does not support{suggest(name, supported)}"
             yield Finding(at, what, "metric")
-        elif answers[name] != plain_name(file.path):
+        elif answers.get(name, plain_name(file.path)) != plain_name(file.path):
             yield Finding(at, f"answers {name}, as {answers[name]} does: remove one of the two", "metric")
 
 

@@ -55,6 +55,11 @@ class Definitions:
         return {**views, **plain, **{query.full_name: query.references for query in self.queries}}
 
     @cached_property
+    def answering(self) -> list[ViewFile | QueryFile]:
+        """The files that may answer a metric: current views, and queries."""
+        return [*plain_names(self.views).values(), *self.queries]
+
+    @cached_property
     def caveats(self) -> frozenset[str]:
         """The names of all caveats."""
         return caveats.names(self.traces)
@@ -77,7 +82,7 @@ def read() -> tuple[Definitions, list[Finding]]:
 
 
 def names_selected(query: exp.Expr) -> frozenset[str]:
-    """Return the names of the columns of a query; `*` stands for columns that are not known."""
+    """Return the names of the columns of a query; `*` if they are unknown."""
     return frozenset(query.named_selects if isinstance(query, exp.Query) else ["*"])
 
 

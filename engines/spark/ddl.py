@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from tracehouse.definitions.query_files import QueryFile
 from tracehouse.definitions.view_files import ViewFile
-from tracehouse.engines.duckdb.write.definitions import Defined
+from tracehouse.engines.duckdb.write.database_objects import Defined
 from tracehouse.engines.spark.dialect import spark_type, translate_file
 from tracehouse.ingest.declare.trace import Table
 from tracehouse.ingest.store.records import StoredFile

@@ -18,7 +18,7 @@ from tracehouse.definitions.across_traces import expanded
 from tracehouse.definitions.graph import sort_views, with_dependencies
 from tracehouse.definitions.query_files import QueryFile
 from tracehouse.definitions.view_files import ViewFile, plain_names
-from tracehouse.engines.duckdb.write.definitions import Defined, Definitions, definitions_over
+from tracehouse.engines.duckdb.write.database_objects import DatabaseObjects, Defined, objects_over
 from tracehouse.engines.duckdb.write.template import read_built_queries, read_built_views
 from tracehouse.engines.spark import ddl
 from tracehouse.engines.spark.session import explain_errors, one_line
@@ -67,7 +67,7 @@ def register_each(
     """Do the work of `register`, and return what is left out in place of warnings."""
     root = _spark_path(warehouse)
     conversions = _read_conversions(session, root)
-    definitions = definitions_over(conversions)
+    definitions = objects_over(conversions)
     views = sort_views(expanded(read_built_views()))
     queries = read_built_queries()
     wanted = definitions.names if names is None else _read_by(names, views, queries)
@@ -165,7 +165,7 @@ def _read_conversions(session: "SparkSession", root: str) -> Sequence[Conversion
 
 
 def _definitions(
-    definitions: Definitions,
+    definitions: DatabaseObjects,
     conversions: Sequence[Conversion],
     root: str,
     views: Sequence[ViewFile],

@@ -84,7 +84,7 @@ class NoChartError(UserError):
         self.reason, self.cause = "".join(map(str, reason)), cause
 
     @property
-    def parts(self) -> Sequence[object]:
+    def parts(self) -> Sequence[Part]:
         return "No chart, because ", *self.args, f": {self.cause}." if self.cause else "."
 
 

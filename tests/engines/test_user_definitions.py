@@ -274,7 +274,7 @@ WRONG = {
     ),
     "sql/mine/values.sql": (
         "create macro mine.values(\n-- [mine.no.column]\na varchar := '') as table select a as b",
-        "the values of a are those of mine.no.column, which does not exist",
+        "a takes its values from mine.no.column, which does not exist",
     ),
     "sql/mine/default.sql": (
         "create macro mine.default(a integer := 'b') as table select a as b",

@@ -66,8 +66,8 @@ _SHARE_OF_BUFFERS = 0.9
 T = TypeVar("T")
 
 
-class UnknownNameError(UserError):
-    """A statement names a column, table or function that DuckDB does not find."""
+class BindingError(UserError):
+    """DuckDB cannot bind a statement, for example because a name is unknown."""
 
 
 @dataclass(frozen=True)
@@ -483,13 +483,13 @@ def _as_user_error(error: Exception, scratch: Path, warehouse: Path, limits: Lim
         return UserError(TOO_MANY_FILES)
     if explained := _explain_stored_file(error, warehouse):
         return UserError(explained)
-    is_unknown_name = isinstance(error, duckdb.BinderException | duckdb.CatalogException | UnknownNameError)
-    if is_unknown_name and (version := _other_version(warehouse)):
+    is_binding_error = isinstance(error, duckdb.BinderException | duckdb.CatalogException | BindingError)
+    if is_binding_error and (version := _other_version(warehouse)):
         # Names of the catalog may be missing, of which the user's statement says nothing.
         what = f"Tracehouse {version} built this database, and this version cannot answer from it"
         return UserError(f"{what}. Run `traces build`")
-    # A user's statement begins one line lower than written: see `guard.reading_statement`. The line above it
-    # is ours, and DuckDB points at it if it does not know the place, as in the argument of `query_table`.
+    # A user's statement begins one line lower than written: see `guard.reading_statement`. DuckDB
+    # points at the line above it if it does not know the place, as in the argument of `query_table`.
     parts = error.parts if isinstance(error, UserError) else [text]
     located = [_locate(part) if isinstance(part, str) else part for part in parts]
     return error if isinstance(error, UserError) and located == [*parts] else UserError(*located)

@@ -8,7 +8,7 @@ import duckdb
 from tracehouse.core.errors import Command, Part
 from tracehouse.core.text import join_names
 from tracehouse.engines.duckdb.read.catalog import check_is_built, read_rows
-from tracehouse.engines.duckdb.read.sandbox import UnknownNameError
+from tracehouse.engines.duckdb.read.sandbox import BindingError
 from tracehouse.engines.duckdb.read.search import (
     close_matches,
     find_columns,
@@ -30,7 +30,7 @@ _SIMILAR = 0.7
 
 def explain(
     connection: duckdb.DuckDBPyConnection, error: duckdb.Error, reads: Collection[str]
-) -> UnknownNameError:
+) -> BindingError:
     """Return a statement's error, with the closest columns or tables if a name is unknown.
 
     `reads` are the tables, views and queries that the statement names. Raises UserError if the unknown table
@@ -47,7 +47,7 @@ def explain(
     elif _GROUPED_WINDOW in said:
         advice = "`group by all` groups by each column without an aggregate: name the columns instead"
         parts = (f"{said}. {advice}",)
-    return UnknownNameError(*parts, f"\n\n{place}") if parts else UnknownNameError(str(error))
+    return BindingError(*parts, f"\n\n{place}") if parts else BindingError(str(error))
 
 
 def _explain_column(

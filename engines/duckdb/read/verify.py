@@ -1,4 +1,4 @@
-"""Compare the figures of the ledgers with figures computed from the warehouse."""
+"""Compare published and expected figures with the warehouse."""
 
 import math
 import re
@@ -50,7 +50,7 @@ DIFFERING = (Verdict.DIFFERS, Verdict.UNCONFIRMED, Verdict.EXPLAINED)
 
 @dataclass(frozen=True)
 class Result:
-    """A figure of a ledger with its measured value, which is None if it cannot be measured.
+    """A figure with its measured value, which is None if it cannot be measured.
 
     `trust` and `printed_in` describe the source of a published figure. They are empty for an expected count.
     `part` says how much of the publisher's tables the warehouse has, if it does not have them completely.
@@ -69,7 +69,7 @@ class Result:
 
     @property
     def difference(self) -> float | None:
-        """The measured value minus the value in the ledger."""
+        """The measured value minus the published or expected value."""
         return None if self.measured is None else self.measured - self.published
 
 
@@ -92,13 +92,13 @@ def expectations(
 
 
 def _compare(
-    connection: duckdb.DuckDBPyConnection, ledger: str, traces: Sequence[str], step: Step
+    connection: duckdb.DuckDBPyConnection, table: str, traces: Sequence[str], step: Step
 ) -> list[Result]:
     check_traces(connection, traces)
     rows = read_rows(
         connection,
         f"""
-        from catalog.{ledger}
+        from catalog.{table}
         where len($traces) = 0 or list_contains($traces, trace)
         order by rowid
         """,
@@ -120,7 +120,7 @@ def _compare(
     repeated = {call for call, number in calls.items() if number > 1}
     results = []
     for number, row in enumerate(rows, 1):
-        step(f"{ledger} figure {number:,} of {len(rows):,}: {row['figure']}")
+        step(f"{table} figure {number:,} of {len(rows):,}: {row['figure']}")
         # A query over all traces also reads tables of others, which the figure is not about.
         read = {
             table

@@ -39,7 +39,7 @@ def build_file(
     """Write a new database at `path` over conversions of a warehouse. `warehouse` is absolute.
 
     With `copy_tables` the database contains copies of the base tables. `stored` are the views that read
-    materialized files, by versioned name. Raises DefinitionError if a trace or a ledger is wrong.
+    materialized files, by versioned name. Raises DefinitionError if a declaration or a figure is invalid.
     """
     shutil.copyfile(template(), path)
     traces = list(all_traces().values())

@@ -1,4 +1,4 @@
-"""What a build would say of the user's own views and queries, for `traces lint`; needs no warehouse."""
+"""Check the user's own views and queries as a build does, without a warehouse."""
 
 import re
 import shutil
@@ -33,8 +33,9 @@ def lint_own(folder: Path) -> Iterator[Finding]:
         with template.open_for_writing(path) as connection:
             problems, created = user_definitions.create(connection, folder)
     for problem in problems:
-        if found := _PLACE.fullmatch(problem.error):
-            yield Finding(found["place"], found["message"], "valid")
+        found = _PLACE.fullmatch(problem.error)
+        place, message = found.groups() if found else (str(folder), problem.error)
+        yield Finding(place, message, "valid")
     for one in created:
         if isinstance(one, CreatedQuery):
             yield from lint_result(one.file, one.types)

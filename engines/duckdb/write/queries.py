@@ -75,7 +75,7 @@ def create_own_query(
     """Create a query of the user, without adding it to the catalog.
 
     `docs` has the columns of tables, views and queries, and `inherited` their caveats. Raises DefinitionError
-    if DuckDB refuses the query.
+    if DuckDB or a rule refuses the query.
     """
     refuse(lint_parameter_names(query, query.references, docs))
     refuse(lint_values(query, docs))

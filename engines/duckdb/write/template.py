@@ -51,7 +51,7 @@ _MOST_TEMPLATES = 8
 def template() -> Path:
     """Return a database with all definitions and no data: from the user's cache, or else a new one.
 
-    Raises DefinitionError if a trace or a ledger is wrong.
+    Raises DefinitionError if a declaration or a figure is invalid.
     """
     definitions = hash_definitions()
     if kept := _find_kept(definitions):
@@ -104,7 +104,7 @@ def read_built_queries() -> list[QueryFile]:
 def create(path: Path) -> None:
     """Write a database with all definitions and no data.
 
-    Raises DefinitionError if a trace or a ledger is wrong.
+    Raises DefinitionError if a declaration or a figure is invalid.
     """
     invalid: dict[Path, str] = {}
     while error := _try_to_create(path, invalid):

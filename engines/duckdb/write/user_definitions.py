@@ -3,8 +3,8 @@
 The files have the same format and header keys as Tracehouse's own; descriptions are optional. `create`
 reports files that fail, and creates the others.
 
-DuckDB decides whether a definition is valid, what it reads, and which columns it has. No parser of ours
-follows the columns: a view or query has all caveats of the tables, views and queries that it reads.
+DuckDB decides whether a definition is valid, what it reads, and which columns it has. Their columns are
+not followed: a view or query has all caveats of the tables, views and queries that it reads.
 """
 
 import hashlib

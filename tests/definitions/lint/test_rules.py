@@ -302,7 +302,7 @@ MISTAKES = [
     ),
     (
         "column name",
-        "the values of on_cluster are those of itp.raw_job.cluster",
+        "on_cluster takes its values from itp.raw_job.cluster",
         of_query("source_file]", "cluster]"),
     ),
     (
@@ -398,7 +398,7 @@ def test_a_cast_or_maximum_of_a_label_needs_no_unit(definitions: Definitions) ->
     query = of_query("count(*) as jobs", "count(*) as jobs, coalesce(min(worker), -1) as worker")
     found = [one for one in lint_all(query(view(changed))) if str(one) not in before]
     assert [(one.rule, one.message[:45]) for one in found] == [
-        ("meaning", "nothing says what the column worker means: ad")
+        ("meaning", "the column worker has no meaning: add a line ")
     ]
 
 

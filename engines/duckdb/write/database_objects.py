@@ -27,7 +27,7 @@ class Defined:
 
 
 @dataclass(frozen=True)
-class Definitions:
+class DatabaseObjects:
     """The relations and queries of a warehouse by name, and the tables of its catalog."""
 
     relations: Mapping[str, Defined]
@@ -40,7 +40,7 @@ class Definitions:
         return {*self.relations, *self.queries}
 
 
-def definitions_over(conversions: Sequence[Conversion]) -> Definitions:
+def objects_over(conversions: Sequence[Conversion]) -> DatabaseObjects:
     """Read the definitions of a database over some conversions, whose files need not exist."""
     with TemporaryDirectory(dir=temporary_folder()) as folder:
         path = Path(folder) / DATABASE
@@ -50,12 +50,12 @@ def definitions_over(conversions: Sequence[Conversion]) -> Definitions:
             return _read(connection)
 
 
-def _read(connection: duckdb.DuckDBPyConnection) -> Definitions:
+def _read(connection: duckdb.DuckDBPyConnection) -> DatabaseObjects:
     comments = catalog.read_comments(connection)
     tables = connection.execute(
         "select 'catalog.' || table_name from duckdb_tables() where schema_name = 'catalog'"
     ).fetchall()
-    return Definitions(
+    return DatabaseObjects(
         {name: Defined(comments[name], columns) for name, columns in column_types(connection).items()},
         {name: Defined(comments[name], columns) for name, columns in _read_query_columns(connection).items()},
         {name: connection.sql(f"from {name}").to_arrow_table() for (name,) in tables},
