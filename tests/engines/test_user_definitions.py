@@ -270,7 +270,7 @@ WRONG = {
     ),
     "sql/mine/quote.sql": (
         "create macro mine.quote(a varchar := 'b) as table select 1",
-        "its parameters cannot be read: ",
+        "in its parameters is not closed",
     ),
     "sql/mine/values.sql": (
         "create macro mine.values(\n-- [mine.no.column]\na varchar := '') as table select a as b",
