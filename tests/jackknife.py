@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 import pandas as pd
 import scipy.stats
-from counting import non_empty
+from non_empty import non_empty
 
 LEAST_UNITS = 10
 """With fewer effective units an interval has no bounds."""

@@ -14,8 +14,8 @@ import duckdb
 import pytest
 import suites
 from command_line import TRACES, Run
-from counting import non_empty
 from imported import DUCKDB, TYPER, modules_of
+from non_empty import non_empty
 from terminal import end, plain, terminal
 
 from tracehouse import cli

@@ -7,8 +7,8 @@ from pathlib import Path
 import command_line
 import duckdb
 import pytest
-from counting import non_empty
 from imported import TYPER, modules_of
+from non_empty import non_empty
 from terminal import terminal
 
 from tracehouse.definitions import names

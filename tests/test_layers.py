@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from counting import non_empty
+from non_empty import non_empty
 
 REPOSITORY = Path(__file__).parents[1]
 # What each layer may import from, in addition to itself.

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import suites
-from counting import non_empty
+from non_empty import non_empty
 from shown_output import console, lines, run, write_shown_files
 
 from tracehouse.definitions.query_files import query_files

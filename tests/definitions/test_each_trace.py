@@ -6,7 +6,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from counting import non_empty
+from non_empty import non_empty
 
 from tracehouse.definitions.across_traces import expanded, united
 from tracehouse.definitions.columns import Columns

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import duckdb
 import pytest
-from counting import non_empty
+from non_empty import non_empty
 
 from tracehouse.definitions import metrics
 from tracehouse.definitions.view_files import view_files

@@ -3,7 +3,7 @@
 import duckdb
 import pytest
 import suites
-from counting import non_empty
+from non_empty import non_empty
 
 from tracehouse.definitions.columns import is_number
 from tracehouse.definitions.query_columns import describe_columns

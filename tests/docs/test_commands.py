@@ -14,7 +14,7 @@ import command_line
 import pytest
 import suites
 import test_readme
-from counting import non_empty
+from non_empty import non_empty
 
 REPOSITORY = Path(__file__).parents[2]
 PAGES = sorted(

@@ -13,7 +13,7 @@ import duckdb
 import pytest
 import raw_frames
 import suites
-from counting import non_empty
+from non_empty import non_empty
 
 REPOSITORY = Path(__file__).parents[2]
 PAGES = [

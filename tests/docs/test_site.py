@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 import suites
-from counting import non_empty
+from non_empty import non_empty
 
 from tracehouse.definitions.rules import all_rules
 from tracehouse.definitions.sql_text import first_statement

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import suites
-from counting import non_empty
+from non_empty import non_empty
 from shown_output import console, lines, run, write_shown_files
 
 import tracehouse

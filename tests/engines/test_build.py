@@ -8,8 +8,8 @@ import duckdb
 import pytest
 import raw_dumps
 import suites
-from counting import non_empty
 from killing import kill_in_child
+from non_empty import non_empty
 
 from tracehouse.definitions.columns import PROVENANCES
 from tracehouse.definitions.query_files import query_files

@@ -15,7 +15,7 @@ import raw_dumps
 import sqlglot
 import suites
 from broken_rows import BrokenRow, broken_rows
-from counting import non_empty
+from non_empty import non_empty
 from pyarrow import csv
 
 from tracehouse.definitions.rules import Check, all_rules, checks

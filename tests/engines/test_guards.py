@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import duckdb
 import pytest
-from counting import non_empty
+from non_empty import non_empty
 from random_seed import some
 
 from tracehouse.definitions.parameters import Parameter

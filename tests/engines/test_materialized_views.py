@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 import suites
 from conftest import build_warehouse
-from counting import non_empty
 from few_files import quiet
+from non_empty import non_empty
 
 from tracehouse.definitions import graph
 from tracehouse.definitions.view_files import view_files

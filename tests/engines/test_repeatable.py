@@ -9,7 +9,7 @@ import pytest
 import raw_dumps
 import sqlglot
 import suites
-from counting import non_empty
+from non_empty import non_empty
 from random_seed import DEPTH, some
 from sqlglot import exp
 

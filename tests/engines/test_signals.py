@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import suites
 from command_line import TIMEOUT_S
-from counting import non_empty
+from non_empty import non_empty
 
 TRACES = Path(sysconfig.get_path("scripts")) / "traces"
 # From the first import to the middle of the answer. An earlier signal would interrupt the start of Python.

@@ -7,8 +7,8 @@ import command_line
 import duckdb
 import pytest
 from command_line import Run
-from counting import non_empty
 from few_files import quiet
+from non_empty import non_empty
 
 from tracehouse.core.permissions import explain_denied
 from tracehouse.engines.duckdb.read import sandbox

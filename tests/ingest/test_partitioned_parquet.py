@@ -7,7 +7,7 @@ from pathlib import Path
 import duckdb
 import polars as pl
 import pytest
-from counting import non_empty
+from non_empty import non_empty
 
 from tracehouse.engines.duckdb.write import base_tables, database
 from tracehouse.ingest.declare.trace import Table, all_traces

@@ -12,7 +12,7 @@ import command_line
 import duckdb
 import pytest
 import suites
-from counting import non_empty
+from non_empty import non_empty
 
 pytestmark = suites.of("long")
 

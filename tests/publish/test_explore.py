@@ -23,8 +23,8 @@ import command_line
 import pyarrow.parquet as pq
 import pytest
 import suites
-from counting import non_empty
 from explore_server import Server, interrupt, start
+from non_empty import non_empty
 from peak_memory import descendants, has_ended, watched
 
 from tracehouse.engines.duckdb.write import database

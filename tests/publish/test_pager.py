@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from counting import non_empty
+from non_empty import non_empty
 from terminal import end, plain, terminal
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the terminal is made as Linux has it")

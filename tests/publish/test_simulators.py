@@ -24,8 +24,8 @@ import raw_frames
 import suites
 from broken.openb import NODE_HEADER, POD_HEADER
 from conftest import NEIGHBOURS
-from counting import non_empty
 from few_files import quiet, write
+from non_empty import non_empty
 from reference_results import philly
 
 from tracehouse.engines.duckdb.read import sandbox

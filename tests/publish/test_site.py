@@ -23,8 +23,8 @@ import duckdb
 import pytest
 import site_server
 import suites
-from counting import non_empty
 from explore_server import interrupt, start
+from non_empty import non_empty
 from playwright.sync_api import expect
 from reference_results import requests
 from sharing import shared

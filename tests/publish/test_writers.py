@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from command_line import TRACES
-from counting import non_empty
+from non_empty import non_empty
 from openpyxl import load_workbook
 
 from tracehouse.core.errors import UsageError, UserError

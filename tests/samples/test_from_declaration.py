@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
-from counting import non_empty
+from non_empty import non_empty
 
 from tracehouse.ingest.declare.column_types import TypeName
 from tracehouse.ingest.declare.sample_distributions import LogNormal, Names

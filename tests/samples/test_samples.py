@@ -9,8 +9,8 @@ import polars
 import pytest
 import suites
 from conftest import SAMPLE_SCALE, SAMPLE_SEED
-from counting import non_empty
 from few_files import quiet
+from non_empty import non_empty
 
 from tracehouse.core.errors import UsageError, UserError
 from tracehouse.ingest.declare.trace import all_traces

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from conftest import REPOSITORY
-from counting import non_empty
+from non_empty import non_empty
 
 from tracehouse.engines.duckdb.read import answer, binding, sandbox
 

@@ -13,9 +13,9 @@ import pytest
 import scipy.stats
 import sqlglot
 import suites
-from counting import non_empty
 from hypothesis import given, settings, strategies
 from jackknife import assert_survival_bounds, share_bounds, survival_percentages
+from non_empty import non_empty
 from random_seed import DEPTH
 
 from tracehouse.definitions.macros import inlined, macros_sql

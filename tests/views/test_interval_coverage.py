@@ -9,8 +9,8 @@ import duckdb
 import numpy as np
 import pandas as pd
 import suites
-from counting import non_empty
 from jackknife import survival_percentages
+from non_empty import non_empty
 
 from tracehouse.definitions.macros import macros_sql
 

@@ -6,7 +6,6 @@ import duckdb
 import numpy as np
 import pandas as pd
 import pytest
-from counting import non_empty
 from jackknife import (
     LEAST_UNITS,
     assert_survival_bounds,
@@ -15,6 +14,7 @@ from jackknife import (
     share_bounds,
     without_each,
 )
+from non_empty import non_empty
 from reference_results.job_queries import job_pairs, jobs_in
 from reference_results.unified import DAY_S, gpu_jobs_of
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from counting import non_empty
+from non_empty import non_empty
 
 from tracehouse.ingest.declare.trace import Column, Table, all_traces
 from tracehouse.ingest.dump.find import find

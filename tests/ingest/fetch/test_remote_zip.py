@@ -7,8 +7,8 @@ from pathlib import Path
 
 import publisher
 import pytest
-from counting import non_empty
 from few_files import quiet, zipped
+from non_empty import non_empty
 from publisher import Publisher
 
 from tracehouse.core.errors import UsageError

@@ -9,9 +9,9 @@ from typing import BinaryIO, cast
 from unittest.mock import patch
 
 import pytest
-from counting import non_empty
 from hypothesis import given
 from hypothesis import strategies as st
+from non_empty import non_empty
 
 from tracehouse.core.errors import RawFileError
 from tracehouse.ingest.declare.trace import Column, Table
