@@ -1,6 +1,5 @@
 """Column lineage in SQL: the columns that a query reads, and the inputs of each of its columns."""
 
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache, wraps
@@ -28,13 +27,6 @@ T = TypeVar("T")
 _KEEPS_UNIT = (exp.Cast, exp.TryCast, exp.Paren, exp.Min, exp.Max, exp.AnyValue, exp.First, exp.Last)
 
 PROVENANCES = ("measured", "derived", "synthetic")
-
-_NUMBERS = re.compile(r"U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)|BIGNUM|FLOAT|DOUBLE|DECIMAL\(.*\)")
-
-
-def is_number(kind: str) -> bool:
-    """Return whether a SQL type is numeric."""
-    return _NUMBERS.fullmatch(kind) is not None
 
 
 def _cached(find: Callable[[exp.Expr, _Read, Path | str], T]) -> Callable[..., T]:

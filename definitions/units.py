@@ -17,6 +17,7 @@ Stated = Mapping[str, tuple[str, str | None]]
 
 _BRACKETS = re.compile(r"(?P<text>.*?)\s*\[(?P<unit>[^\[\]]+)\]", re.S)
 NO_UNIT = "no unit"
+_NUMBERS = re.compile(r"U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)|BIGNUM|FLOAT|DOUBLE|DECIMAL\(.*\)")
 
 _SPELLINGS = {
     "%": "percent",
@@ -71,6 +72,11 @@ _MEANINGS = {name: f"{counted[0].upper()}{counted[1:]}" for name, counted in _CO
 _MEANINGS |= {f"{name}_pct": f"Share of the {counted}" for name, counted in _COUNTED.items()}
 _MEANINGS |= {f"{name}_s": meaning.capitalize() for name, meaning in DURATIONS.items()}
 _MEANINGS |= {"gpu_h": "GPU-hours", "gpu_h_pct": "Share of all GPU-hours"}
+
+
+def is_number(kind: str) -> bool:
+    """Return whether a SQL type is numeric."""
+    return _NUMBERS.fullmatch(kind) is not None
 
 
 def split_unit(text: str) -> tuple[str, str | None]:

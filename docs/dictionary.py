@@ -13,7 +13,7 @@ from tracehouse.definitions.rules import all_rules
 from tracehouse.definitions.sql_text import first_statement
 from tracehouse.definitions.view_files import DRAFT
 from tracehouse.docs.examples import Example
-from tracehouse.engines.duckdb.write.definitions import Definitions, definitions_over
+from tracehouse.engines.duckdb.write.database_objects import DatabaseObjects, objects_over
 from tracehouse.ingest.declare.trace import all_traces
 
 SYNTHETIC = "Rows and charts are of synthetic data (`traces sample`) and say nothing about a real cluster."
@@ -54,13 +54,13 @@ def dictionary(examples: Mapping[str, Example]) -> Pages:
 
     `examples` are examples by the name of the query; their charts are among the pages.
     """
-    return Dictionary(definitions_over([]), examples).pages()
+    return Dictionary(objects_over([]), examples).pages()
 
 
 class Dictionary:
     """The rows of the catalog, by the name of the trace, table, view or query that they describe."""
 
-    def __init__(self, definitions: Definitions, examples: Mapping[str, Example]) -> None:
+    def __init__(self, definitions: DatabaseObjects, examples: Mapping[str, Example]) -> None:
         self._comments = {name: found.comment or "" for name, found in definitions.relations.items()}
         self._catalog_columns = {
             name: [

@@ -7,7 +7,7 @@ from typing import Any
 import duckdb
 
 from tracehouse.core.text import identifier
-from tracehouse.definitions.columns import is_number
+from tracehouse.definitions.units import is_number
 from tracehouse.engines.duckdb.read.binding import BoundQuery
 
 _ROWS_AT_ONCE = 10_000

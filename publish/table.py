@@ -19,7 +19,7 @@ import duckdb
 from rich.cells import cell_len, set_cell_size
 
 from tracehouse.core.text import escape_text, join_names
-from tracehouse.definitions.columns import is_number
+from tracehouse.definitions.units import is_number
 from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.publish.columns import (
     Columns,

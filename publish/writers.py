@@ -13,7 +13,7 @@ import duckdb
 
 from tracehouse.core.errors import UsageError
 from tracehouse.core.text import escape_text, quoted
-from tracehouse.definitions.columns import is_number
+from tracehouse.definitions.units import is_number
 from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.engines.duckdb.read.catalog import keys_and_measures
 from tracehouse.engines.duckdb.read.notes import Note

@@ -13,9 +13,10 @@ from typing import Any
 import duckdb
 
 from tracehouse.core.errors import UserError, check_installed
+from tracehouse.definitions.units import is_number
 from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.engines.duckdb.read.notes import Note
-from tracehouse.publish.columns import columns_of, format_exact, is_number, rows_of
+from tracehouse.publish.columns import columns_of, format_exact, rows_of
 
 MOST_ROWS, MOST_COLUMNS, MOST_LETTERS = 1_048_576, 16_384, 32_767
 # A double is exact for all integers up to this one, and keeps all decimals of this many digits.

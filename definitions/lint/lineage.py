@@ -14,18 +14,13 @@ from tracehouse.core.errors import DefinitionError
 from tracehouse.definitions import caveats, column_docs
 from tracehouse.definitions.across_traces import expanded, find_empty_unions
 from tracehouse.definitions.column_docs import ColumnDoc
-from tracehouse.definitions.columns import (
-    is_number,
-    missing_columns,
-    passed_on,
-    types_of,
-)
+from tracehouse.definitions.columns import missing_columns, passed_on, types_of
 from tracehouse.definitions.findings import Finding, place_of, suggest
 from tracehouse.definitions.graph import sort_views, with_dependencies
 from tracehouse.definitions.lint.read import Definitions, names_selected
 from tracehouse.definitions.query_columns import describe_columns, lint_parameter_names
 from tracehouse.definitions.query_files import QueryFile
-from tracehouse.definitions.units import NO_UNIT
+from tracehouse.definitions.units import NO_UNIT, is_number
 from tracehouse.definitions.view_files import ViewFile, plain_names
 
 

@@ -5,10 +5,9 @@ import pytest
 import suites
 from non_empty import non_empty
 
-from tracehouse.definitions.columns import is_number
 from tracehouse.definitions.query_columns import describe_columns
 from tracehouse.definitions.query_files import query_files
-from tracehouse.definitions.units import describe_name, spell_unit, unit_in
+from tracehouse.definitions.units import describe_name, is_number, spell_unit, unit_in
 from tracehouse.definitions.view_files import view_files
 from tracehouse.engines.duckdb.write import catalog
 from tracehouse.engines.duckdb.write.views import describe_views

@@ -19,7 +19,7 @@ from tracehouse.definitions.rules import all_rules
 from tracehouse.definitions.sql_text import first_statement
 from tracehouse.docs import examples, site
 from tracehouse.docs.dictionary import COVERAGE, Dictionary
-from tracehouse.engines.duckdb.write.definitions import Definitions, definitions_over
+from tracehouse.engines.duckdb.write.database_objects import DatabaseObjects, objects_over
 from tracehouse.ingest.declare.trace import all_traces
 
 pytestmark = suites.of("docs")
@@ -33,12 +33,12 @@ WITH_EXAMPLE = ("itp.gpu_hours", "pai.machines")
 
 
 @pytest.fixture(scope="module")
-def definitions() -> Definitions:
-    return definitions_over([])
+def definitions() -> DatabaseObjects:
+    return objects_over([])
 
 
 @pytest.fixture(scope="module")
-def rendered(definitions: Definitions, sample_warehouse: Path) -> dict[str, str]:
+def rendered(definitions: DatabaseObjects, sample_warehouse: Path) -> dict[str, str]:
     names = () if "docs" in suites.REQUESTED else WITH_EXAMPLE
     return Dictionary(definitions, examples.examples(sample_warehouse, names)).pages()
 
@@ -55,7 +55,7 @@ def sections(pages: dict[str, str]) -> dict[str, str]:
     return {part[1 : part.index(")=\n")]: part for part in parts if part}
 
 
-def rows(definitions: Definitions, table: str) -> list[dict]:
+def rows(definitions: DatabaseObjects, table: str) -> list[dict]:
     return non_empty(definitions.catalog[f"catalog.{table}"].to_pylist())
 
 
@@ -71,7 +71,7 @@ def columns_of(page: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def test_lists_every_column_once_with_type_unit_provenance_and_caveats(
-    definitions: Definitions, pages: dict[str, str]
+    definitions: DatabaseObjects, pages: dict[str, str]
 ) -> None:
     views = {row["view_name"] for row in rows(definitions, "views")}
     defined = {**definitions.relations, **definitions.queries}
@@ -99,7 +99,7 @@ def test_lists_every_column_once_with_type_unit_provenance_and_caveats(
     assert others and all(label.startswith("catalog.") for label in others)
 
 
-def test_labels_every_entry_of_the_catalog_once(definitions: Definitions, pages: dict[str, str]) -> None:
+def test_labels_every_entry_of_the_catalog_once(definitions: DatabaseObjects, pages: dict[str, str]) -> None:
     text = "\n".join(pages.values())
     names = [row["table_name"] for row in rows(definitions, "tables")]
     names += [name for name in definitions.relations if name.startswith("catalog.")]
@@ -136,7 +136,7 @@ def test_navigation_and_charts_of_the_dictionary_exist(
 
 
 def test_pages_show_what_the_catalog_says(
-    definitions: Definitions, pages: dict[str, str], sections: dict[str, str]
+    definitions: DatabaseObjects, pages: dict[str, str], sections: dict[str, str]
 ) -> None:
     text = unescaped("\n".join(pages.values()))
     for row in rows(definitions, "caveats"):

@@ -12,9 +12,10 @@ from duckdb import DuckDBPyConnection
 from tracehouse.core.text import quoted
 from tracehouse.definitions.caveats import ColumnsByCaveat
 from tracehouse.definitions.column_docs import ColumnDoc, ColumnDocs, parse_comment
-from tracehouse.definitions.columns import Columns, is_number, lineage_of
+from tracehouse.definitions.columns import Columns, lineage_of
 from tracehouse.definitions.figures import Figure
 from tracehouse.definitions.rules import Check, all_rules
+from tracehouse.definitions.units import is_number
 from tracehouse.definitions.view_files import VIEWS, ViewFile, references
 from tracehouse.engines.duckdb.read.catalog import read_base_tables
 from tracehouse.engines.duckdb.write.base_tables import add_comments
