@@ -184,7 +184,7 @@ lint-types: $(VENV)/ready
 	ln -sfn ../.. $(VENV)/typing/tracehouse
 	MYPYPATH=$(VENV)/typing $(BIN)/mypy -p tracehouse.ingest -p tracehouse.samples -p tracehouse.definitions \
 		-p tracehouse.engines -p tracehouse.publish -p tracehouse.commands -p tracehouse.core \
-		-m tracehouse.cli -m tracehouse.python -m tracehouse.spark
+		-p tracehouse.docs -p tracehouse.bench -m tracehouse.cli -m tracehouse.python -m tracehouse.spark
 
 lint-sql: $(VENV)/ready
 	$(BIN)/sqlfluff lint --quiet --processes 2 views sql

@@ -77,23 +77,19 @@ class Answer:
     `duckdb.from_arrow(answer)` read it. Iterating over it gives a dictionary for each row. `name` is the
     query, view or table; it is empty for SQL. `values` are the parameters that the caller gave. `caveats`
     also has notes on the data, such as on empty tables, whose `word` is note. `not_counted` has the traces
-    that an answer over several traces leaves out, each with the reason. `sources` has a row for each raw file
-    that the answer was computed from: file, checksum, rows read, kept and rejected, and whether the file is
-    synthetic.
+    that an answer over several traces leaves out, each with the reason, such as `records no waits`. `sources`
+    has a row for each raw file that the answer was computed from: file, checksum, rows read, kept and
+    rejected, and whether the file is synthetic.
     """
 
     name: str
     values: Mapping[str, Value]
     caveats: Sequence[Note]
+    not_counted: Mapping[str, str]
     sources: pa.Table
     _table: pa.Table
     _query: BoundQuery
     _warehouse: "Warehouse"
-
-    @property
-    def not_counted(self) -> Mapping[str, str]:
-        """The traces that the answer leaves out, each with the reason, such as `records no waits`."""
-        return self._query.not_counted
 
     def arrow(self) -> pa.Table:
         """The rows as an Arrow table. Sums of integers are 64-bit integers, or decimals if larger."""
@@ -155,11 +151,7 @@ class Answer:
             with _in_python():
                 found = pictures.select_answer(self._table, options, self.name)
             describe = partial(
-                pictures.describe_answer,
-                found=found,
-                query=self._query,
-                given=_texts(self.values),
-                options=options,
+                pictures.describe_answer, query=self._query, about=self.caveats, found=found, options=options
             )
         return pictures.as_altair(pictures.build(self._warehouse._run(describe), size))
 
@@ -396,13 +388,13 @@ class Warehouse:
     ) -> Answer:
         with _in_python(), sandbox.scratch_folder() as scratch:
             file = scratch / "answer"
-            query, sources = self._run(
+            query, about, not_counted, sources = self._run(
                 partial(_write_answer, request=request, file=file, with_jobs=with_jobs), scratch
             )
             # The file exists until the last table that reads it is gone.
             with pa.memory_map(str(file)) as rows, pa.ipc.open_stream(rows) as reader:
                 table = _with_integers(reader.read_all())
-        return Answer(name, values, query.notes, sources, table, query, self)
+        return Answer(name, values, about, not_counted, sources, table, query, self)
 
     def _run(self, work: Callable[[duckdb.DuckDBPyConnection], T], scratch: Path | None = None) -> T:
         with _in_python():
@@ -531,23 +523,23 @@ def _check_have_jobs(connection: duckdb.DuckDBPyConnection, traces: Sequence[str
 
 def _write_answer(
     connection: duckdb.DuckDBPyConnection, request: Request, file: Path, with_jobs: Sequence[str]
-) -> tuple[BoundQuery, pa.Table]:
-    """Write the rows of an answer as an Arrow stream. Returns its query, with notes, and its sources.
+) -> tuple[BoundQuery, Sequence[Note], Mapping[str, str], pa.Table]:
+    """Write the rows of an answer as an Arrow stream. Returns its query, notes, traces left out, and sources.
 
     Raises UsageError if a trace of `with_jobs` has no jobs, and UserError if the rows do not fit the memory
     limit.
     """
     _check_have_jobs(connection, with_jobs)
     most = sandbox.most_memory(connection)
-    with answer.answer(connection, request) as query:
-        sources = notes.sources(connection, query.reads)
-        reader = answer.read(connection, query)
+    with answer.answer(connection, request) as found:
+        sources = notes.sources(connection, found.query.reads)
+        reader = answer.read(connection, found.query)
     with pa.OSFile(str(file), "wb") as sink, pa.ipc.new_stream(sink, reader.schema) as writer:
         for batch in reader:
             writer.write_batch(batch)
             if sink.tell() > most:
                 raise MemoryError
-    return query, sources
+    return found.query, found.notes, found.not_counted, sources
 
 
 def _with_integers(table: pa.Table) -> pa.Table:

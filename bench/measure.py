@@ -203,7 +203,7 @@ def write(name: str, title: str, facts: Sequence[str], sections: Mapping[str, Se
 
 def table(sections: Mapping[str, Sequence[Line]]) -> Iterator[str]:
     """Yield the lines of a text table: a heading for each section, and a row for each measured number."""
-    head = ("", "measured", "goal", "", "from")
+    head: tuple[str, ...] = ("", "measured", "goal", "", "from")
     cells = {title: [line.cells() for line in lines] for title, lines in sections.items()}
     rows = [head, *(row for found in cells.values() for row in found)]
     widths = [max(len(row[place]) for row in rows) for place in range(len(head))]

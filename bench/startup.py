@@ -14,7 +14,7 @@ import subprocess
 import sys
 import termios
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from tracehouse.bench.measure import (
@@ -75,7 +75,9 @@ def measure(warehouse: Path, rounds: int, commands: Mapping[str, str] = COMMANDS
     """
     environ = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     environ |= {"TRACES_WAREHOUSE": str(warehouse), "TERM": "xterm-256color", "TRACES_PAGER": ""}
-    runs = {("import", name): (cost_of, [sys.executable, "-c", f"import {name}"]) for name in GOALS}
+    runs: dict[tuple[str, str], tuple[Callable[..., Cost], list[str]]] = {
+        ("import", name): (cost_of, [sys.executable, "-c", f"import {name}"]) for name in GOALS
+    }
     for name in commands:
         words = name.split(" ", 1) if name.startswith("sql") else name.split()
         runs |= {
@@ -92,13 +94,13 @@ def measure(warehouse: Path, rounds: int, commands: Mapping[str, str] = COMMANDS
         report(f"round {number}")
     cpu_ms = {run: 1000 * median_cost(found).cpu_s for run, found in costs.items()}
 
-    def line(where: str, command: str, library: str) -> Line:
+    def describe(where: str, command: str, library: str) -> Line:
         command_ms, import_ms = cpu_ms[where, command], cpu_ms["import", library]
         basis = f"{command_ms:.0f} and {import_ms:.0f} ms"
         return Line(f"{command} / import {library}", command_ms / import_ms, "", GOALS[library], basis)
 
     return {
-        where: [line(where, command, library) for command, library in commands.items()]
+        where: [describe(where, command, library) for command, library in commands.items()]
         for where in ("pipe", "terminal")
     }
 

@@ -1,6 +1,7 @@
 """Declare options and arguments, also those that several commands share, and send the request."""
 
 import math
+import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
@@ -20,6 +21,7 @@ from tracehouse.publish.formats import PICTURES, OutputFormat
 if TYPE_CHECKING:
     from tracehouse.engines.duckdb.read.notes import Note
     from tracehouse.engines.duckdb.read.sandbox import Limits
+    from tracehouse.publish.renderer import Renderer
 
 WAREHOUSE = Path("warehouse")
 RAW = Path("raw")
@@ -161,20 +163,17 @@ class AnswerOptions:
         return self.output is not None or not is_on_terminal()
 
     def write(self, request: Request, **more: Any) -> None:
-        """Write the answer to a request, and print the notes on it; see `answers.write_answer`."""
-        from tracehouse.publish import answers
+        """Write the answer to a request in the requested format; see `writers.FormatWriter` for `more`."""
+        from tracehouse.publish import writers
 
-        notes = answers.write_answer(
-            request,
-            self.warehouse,
-            self.limits,
-            self.output_format,
-            self.output,
-            wide=self.wide,
-            pages=not self.no_pager,
-            **more,
-        )
-        self.print_notes(notes)
+        writer = writers.for_output(self.output_format, self.output, self.wide, **more)
+        self.render(request, writer, pages=not self.no_pager)
+
+    def render(self, request: Request, renderer: "Renderer", pages: bool = False) -> None:
+        """Render the answer to a request, and print the notes on it."""
+        from tracehouse.publish.renderer import write_answer
+
+        self.print_notes(write_answer(request, self.warehouse, self.limits, renderer, self.output, pages))
 
     def print_notes(self, notes: "Sequence[Note]") -> None:
         """Print the notes on an answer."""
@@ -257,14 +256,16 @@ class QueryOptions(AnswerOptions, _Chart):
         if not self.is_chart:
             self.write(request, guard_formulas=self.guard_formulas)
             return
-        from tracehouse.publish import answers
+        from tracehouse.publish.plot import pictures
         from tracehouse.publish.plot.options import ChartOptions
 
-        size, choices = (self.width, self.font_size), ChartOptions(**self.choices)
-        notes = answers.draw_answer(request, self.warehouse, self.limits, self.picture, size, choices)
+        chosen = ChartOptions(**self.choices)
         if self.picture:
+            size = pictures.parse_size(self.width, self.font_size)
+            self.render(request, pictures.PictureFile(self.picture.suffix, size, chosen))
             say(f"Drew {self.picture}")
-        self.print_notes(notes)
+        else:
+            self.render(request, pictures.TextChart(shutil.get_terminal_size().columns, chosen))
 
     def print_notes(self, notes: "Sequence[Note]") -> None:
         """Print the notes on an answer, with `caveats` in full."""

@@ -17,7 +17,7 @@ METRICS = (
     "calendar date",
 )
 # The reason of a metric that a trace does not declare.
-NOT_LISTED = "No view or query of this trace computes it."
+NOT_COMPUTED = "No view or query of this trace computes it."
 
 
 def supported_metrics(trace: Trace) -> dict[str, MetricSupport]:
@@ -46,7 +46,7 @@ def all_metrics(files: Iterable[ViewFile | QueryFile]) -> list[tuple[str, Metric
     """List every metric for every trace, in the same order: METRICS, then those that traces add.
 
     The text is the view or query among `files` that answers it; empty if the metric is impossible. A metric
-    that a trace neither declares nor has by its requests is impossible, with the reason NOT_LISTED.
+    that a trace neither declares nor has by its requests is impossible, with the reason NOT_COMPUTED.
     """
     files = list(files)
     supported = {name: supported_metrics(trace) for name, trace in all_traces().items()}
@@ -55,6 +55,6 @@ def all_metrics(files: Iterable[ViewFile | QueryFile]) -> list[tuple[str, Metric
     for trace, found in supported.items():
         answers = find_answers(trace, files)
         for name in names:
-            one = found.get(name) or MetricSupport(name, "impossible", NOT_LISTED)
+            one = found.get(name) or MetricSupport(name, "impossible", NOT_COMPUTED)
             rows.append((trace, one, answers.get(name, "") if one.is_possible else ""))
     return rows

@@ -164,7 +164,8 @@ class Dictionary:
         rows = []
         for schema in self._schemas():
             found = [_in_schema(names, schema) for names in (self._tables, self._views, self._queries)]
-            counts = [str(len(names) or "") for names in (*found, self._rows("caveats", schema))]
+            sizes = (*map(len, found), len(self._rows("caveats", schema)))
+            counts = [str(size or "") for size in sizes]
             rows.append((link(schema, f"schema.{schema}"), self._title(schema), *counts))
         return document(
             "(dictionary)=\n# Dictionary",

@@ -19,18 +19,19 @@ from typing import IO, TYPE_CHECKING, Any, TypeVar
 import duckdb
 
 from tracehouse.core.errors import UsageError, UserError, check_installed, describe_error
-from tracehouse.engines.duckdb.read import answer, fork_server, sandbox
+from tracehouse.engines.duckdb.read import fork_server, sandbox
 from tracehouse.engines.duckdb.read.binding import bind
 from tracehouse.engines.duckdb.read.sandbox import Limits
 from tracehouse.engines.names import DATABASE
 from tracehouse.engines.request import NamedQuery, Request
 from tracehouse.ingest.store.layout import resolve_warehouse
-from tracehouse.publish import writers
+from tracehouse.publish import renderer
 from tracehouse.publish.formats import OutputFormat
 from tracehouse.publish.plot import pictures
 from tracehouse.publish.serving import Queue
 from tracehouse.publish.site import contract, request_json
 from tracehouse.publish.site.contract import APPLICATION, Json
+from tracehouse.publish.writers import FormatWriter
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -139,7 +140,8 @@ class BrowserService:
             file, draft = scratch / "answer", scratch / "draft"
             for path in (file, draft):
                 path.touch()
-            work = partial(_export, requested=requested, form=FORMATS[ending], file=file, draft=draft)
+            writer = FormatWriter(FORMATS[ending])
+            work = partial(renderer.render, request=requested, renderer=writer, file=file, draft=draft)
             await self.queries.run(work, [file, draft], scratch)
             return file.open("rb")
 
@@ -292,13 +294,6 @@ def _draw(connection: duckdb.DuckDBPyConnection, requested: Request) -> bytes:
     except UserError as error:
         return _encode({"no_chart": contract.explain_no_chart(error)})
     return _encode(pictures.build_for_page(context))
-
-
-def _export(
-    connection: duckdb.DuckDBPyConnection, requested: Request, form: OutputFormat, file: Path, draft: Path
-) -> None:
-    with answer.answer(connection, requested) as query:
-        writers.write(connection, query, form, file, draft)
 
 
 def _encode(found: Json) -> bytes:

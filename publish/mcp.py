@@ -138,9 +138,9 @@ def build_server(service: McpService) -> "MCPServer":
 
 def _list(connection: duckdb.DuckDBPyConnection, request: Request) -> list[Json]:
     with answer.answer(connection, request) as found:
-        kinds = columns.columns_of(connection, found)
+        kinds = columns.columns_of(connection, found.query)
         names = [name for name, _ in kinds]
-        return [dict(zip(names, row, strict=True)) for row in columns.rows_of(connection, found, kinds)]
+        return [dict(zip(names, row, strict=True)) for row in columns.rows_of(connection, found.query, kinds)]
 
 
 def _describe(connection: duckdb.DuckDBPyConnection, name: str) -> Json:

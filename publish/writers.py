@@ -5,6 +5,7 @@ values. It writes to a temporary file (see `output`), so that a failed answer is
 """
 
 import re
+import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ import duckdb
 from tracehouse.core.errors import UsageError
 from tracehouse.core.text import escape_text, quoted
 from tracehouse.definitions.units import is_number
+from tracehouse.engines.duckdb.read.answer import Answer
 from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.engines.duckdb.read.catalog import keys_and_measures
 from tracehouse.engines.duckdb.read.notes import Note
@@ -24,8 +26,9 @@ from tracehouse.publish.columns import (
     may_be_text,
     rows_of,
 )
-from tracehouse.publish.formats import BINARY, BY_SUFFIX, PICTURES, OutputFormat
+from tracehouse.publish.formats import BINARY, BY_SUFFIX, LAID_OUT, PICTURES, OutputFormat
 from tracehouse.publish.output import is_stream, is_terminal
+from tracehouse.publish.renderer import Rendered
 
 # The command line imports this module at its start. To start fast, functions import the modules of formats.
 
@@ -51,8 +54,8 @@ _CHUNK_BYTES = 1 << 22
 
 
 @dataclass(frozen=True)
-class Options:
-    """Options for rendering an answer in addition to its format.
+class FormatWriter:
+    """Renders an answer in a format.
 
     Only a terminal gets colours, and tables that fit `width`, None for any. A stream gets Arrow's stream
     format and the first rows of a table; a file gets all rows. `guard_formulas` puts an apostrophe
@@ -60,14 +63,56 @@ class Options:
     shows, the most important first; with it, a table has all rows.
     """
 
+    form: OutputFormat
     to_stream: bool = False
     to_terminal: bool = False
     guard_formulas: bool = False
     width: int | None = None
     brief: Sequence[str] = ()
 
+    @property
+    def is_laid_out(self) -> bool:
+        """Whether the format is one for people, such as a table."""
+        return self.form in LAID_OUT
 
-FILE_OPTIONS = Options()
+    def render(self, answer: Answer, file: Path, draft: Path) -> Rendered:
+        """Write an answer to a file."""
+        connection, query, form = answer.connection, answer.query, self.form
+        if self.guard_formulas and form is not OutputFormat.CSV:
+            raise UsageError("--guard-formulas applies only to csv")
+        if form in _JSON:
+            rows = _copy(connection, _with_unique_names(connection, query), form, draft)
+            return Rendered(rows, _replace_not_finite(draft, file))
+        if form in BINARY - {OutputFormat.XLSX}:
+            query = convert_columns(query, columns_of(connection, query), _wide_as_decimal)
+        if form in _COPY_OPTIONS:
+            guarded = _with_apostrophes(connection, query) if self.guard_formulas else query
+            return Rendered(_copy(connection, guarded, form, file))
+        if form is OutputFormat.ARROW:
+            return Rendered(_write_arrow(connection, query, file, self.to_stream))
+        if form is OutputFormat.XLSX:
+            from tracehouse.publish import xlsx
+
+            return Rendered(*xlsx.write(connection, query, file))
+        if form is OutputFormat.MARKDOWN:
+            # The first two lines are the header.
+            return Rendered(_write_lines(markdown(connection, query), file) - 2)
+        return Rendered(self._lay_out(connection, query, file))
+
+    def _lay_out(self, connection: duckdb.DuckDBPyConnection, query: BoundQuery, file: Path) -> int:
+        from tracehouse.publish import table
+
+        has_keys = self.width and query.name
+        style = table.TableStyle(
+            width=self.width,
+            has_styles=self.to_terminal,
+            most_rows=table.TABLE_ROWS if self.to_stream and not self.brief else None,
+            only=self.brief,
+            first=keys_and_measures(connection, query.name) if has_keys else self.brief,
+        )
+        rows, lines = table.table(connection, query, style, self.form is OutputFormat.RECORDS)
+        _write_lines(lines, file)
+        return rows
 
 
 def chosen_format(requested: OutputFormat | None, output: Path | None) -> OutputFormat:
@@ -89,49 +134,17 @@ def chosen_format(requested: OutputFormat | None, output: Path | None) -> Output
     return requested
 
 
-def write(
-    connection: duckdb.DuckDBPyConnection,
-    query: BoundQuery,
+def for_output(
     form: OutputFormat,
-    file: Path,
-    draft: Path,
-    options: Options = FILE_OPTIONS,
-) -> tuple[int, Sequence[Note]]:
-    """Render the answer of a query to a file. Returns the number of rows, and notes on changed values.
-
-    The connection must be allowed to write to the file and to the draft.
-    """
-    if options.guard_formulas and form is not OutputFormat.CSV:
-        raise UsageError("--guard-formulas applies only to csv")
-    if form in _JSON:
-        rows = _copy(connection, _with_unique_names(connection, query), form, draft)
-        return rows, _replace_not_finite(draft, file)
-    if form in BINARY - {OutputFormat.XLSX}:
-        query = convert_columns(query, columns_of(connection, query), _wide_as_decimal)
-    if form in _COPY_OPTIONS:
-        guarded = _with_apostrophes(connection, query) if options.guard_formulas else query
-        return _copy(connection, guarded, form, file), []
-    if form is OutputFormat.ARROW:
-        return _write_arrow(connection, query, file, options.to_stream), []
-    if form is OutputFormat.XLSX:
-        from tracehouse.publish import xlsx
-
-        return xlsx.write(connection, query, file)
-    if form is OutputFormat.MARKDOWN:
-        # The first two lines are the header.
-        return _write_lines(markdown(connection, query), file) - 2, []
-    from tracehouse.publish import table
-
-    style = table.TableStyle(
-        width=options.width,
-        has_styles=options.to_terminal,
-        most_rows=table.TABLE_ROWS if options.to_stream and not options.brief else None,
-        only=options.brief,
-        first=keys_and_measures(connection, query.name) if options.width and query.name else options.brief,
-    )
-    rows, lines = table.table(connection, query, style, form is OutputFormat.RECORDS)
-    _write_lines(lines, file)
-    return rows, []
+    path: Path | None,
+    wide: bool = False,
+    guard_formulas: bool = False,
+    brief: Sequence[str] = (),
+) -> FormatWriter:
+    """The writer of a format to a file, or else to standard output. `wide` tables have any width."""
+    to_terminal = is_terminal(path)
+    width = shutil.get_terminal_size().columns if to_terminal and not wide else None
+    return FormatWriter(form, path is None, to_terminal, guard_formulas, width, brief)
 
 
 def _write_lines(lines: Iterable[str], file: Path) -> int:

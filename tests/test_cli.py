@@ -465,7 +465,7 @@ def test_empty_answer_says_why(tmp_path: Path) -> None:
             ["query", "pai.wait_by_gpu_type", "-p", "min_gpus=2"],
             "pai.instance, pai.task have no data; `traces",
         ),
-        (["query", "pai.wait_by_gpu_type", "-p", "min_gpus=2"], "Parameters: min_gpus=2.0 (default 0.01)"),
+        (["query", "pai.wait_by_gpu_type", "-p", "min_gpus=2"], "Parameters: min_gpus=2 (default 0.01)"),
         (["query", "pai.task"], "pai.task has no data"),
         (["sql", "select * from pai.wait_by_gpu_type()"], "pai.instance, pai.task have no data"),
         (

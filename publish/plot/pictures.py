@@ -7,17 +7,18 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import duckdb
 
 from tracehouse.core.errors import Option, UsageError, check_installed
 from tracehouse.core.text import identifier, quoted
-from tracehouse.engines.duckdb.read import binding, notes
+from tracehouse.engines.duckdb.read.answer import Answer, answer
 from tracehouse.engines.duckdb.read.binding import BoundQuery
-from tracehouse.engines.duckdb.read.membership import as_notes, find_not_counted
 from tracehouse.engines.duckdb.read.notes import NOT_COUNTED, Note
+from tracehouse.engines.request import NamedQuery, Request
 from tracehouse.publish.plot import terminal, texts
 from tracehouse.publish.plot.axes import FEWEST_TICKS, NEAR, Spec, log_axes
 from tracehouse.publish.plot.layout import FIRST_VIEW, NARROW, WIDTH, Size, build_spec
@@ -25,6 +26,7 @@ from tracehouse.publish.plot.marks import LABEL
 from tracehouse.publish.plot.options import DEFAULT, ChartOptions, choose_chart
 from tracehouse.publish.plot.rows import BAND, ChartData, explain_few_rows, select_chart_data, select_rows
 from tracehouse.publish.plot.units import axis_title
+from tracehouse.publish.renderer import Rendered
 
 if TYPE_CHECKING:
     import altair
@@ -54,6 +56,40 @@ class ChartContext:
     not_counted: str = ""
 
 
+@dataclass(frozen=True)
+class PictureFile:
+    """Renders an answer as PNG, SVG or PDF, which the suffix names, of a size."""
+
+    suffix: str
+    size: Size = ANY_SIZE
+    options: ChartOptions = DEFAULT
+    is_laid_out = False
+
+    def render(self, answer: Answer, _file: Path, _draft: Path) -> Rendered:
+        """Describe the picture of an answer."""
+        context = describe(answer, self.options)
+        # The waiting process draws it: the program that draws reserves half a gigabyte.
+        return Rendered(finish=partial(_draw, context, self.size, self.suffix))
+
+
+@dataclass(frozen=True)
+class TextChart:
+    """Renders an answer as a chart of characters, so many `columns` wide."""
+
+    columns: int
+    options: ChartOptions = DEFAULT
+    is_laid_out = False
+
+    def render(self, answer: Answer, file: Path, _draft: Path) -> Rendered:
+        """Draw an answer in characters."""
+        file.write_text(render_text(answer, self.columns, self.options), encoding="utf-8")
+        return Rendered()
+
+
+def _draw(context: ChartContext, size: Size, suffix: str, file: Path) -> None:
+    file.write_bytes(render(build(context, size), suffix))
+
+
 def parse_size(width_mm: float | None, font_pt: float | None) -> Size:
     """The size of a picture from millimetres and points. Raises UsageError if it is out of range."""
     if width_mm is not None and not MIN_WIDTH_MM <= width_mm <= 2_000:
@@ -81,88 +117,65 @@ def describe_query(
     options: ChartOptions = DEFAULT,
 ) -> ChartContext:
     """Run a named query and describe its picture. Raises the same errors as `build_query_picture`."""
-    return describe(connection, binding.bind_query(connection, name, given, for_chart=True), given, options)
+    with answer(connection, Request(NamedQuery(name, given, for_chart=True))) as answered:
+        return describe(answered, options)
 
 
-def build_picture(
-    connection: duckdb.DuckDBPyConnection, query: BoundQuery, given: Mapping[str, str], size: Size
-) -> Spec:
-    """Run a named query and build the picture that its chart line specifies, in the requested width.
-
-    `given` holds the parameters that the user set, as texts. Raises UserError if there is nothing to draw.
-    """
-    return build(describe(connection, query, given), size)
+def describe(answered: Answer, options: ChartOptions = DEFAULT) -> ChartContext:
+    """Describe the picture of an answer. Raises UserError if there is nothing to draw."""
+    return describe_rows(answered, select_chart_data(answered, options), options)
 
 
-def describe(
-    connection: duckdb.DuckDBPyConnection,
-    query: BoundQuery,
-    given: Mapping[str, str],
-    options: ChartOptions = DEFAULT,
-) -> ChartContext:
-    """Run a query and describe its picture. Raises UserError if there is nothing to draw."""
-    return describe_rows(connection, *_select(connection, query, given, options), options)
-
-
-def _select(
-    connection: duckdb.DuckDBPyConnection,
-    query: BoundQuery,
-    given: Mapping[str, str],
-    options: ChartOptions = DEFAULT,
-) -> tuple[ChartData, Sequence[Note], str]:
-    """The rows of a query to draw, the notes on them, and the parameters that affect them."""
-    found, about, parameters = _add_facts(
-        connection, select_chart_data(connection, query, options), query, given, options
-    )
-    if found.name:
-        found = replace(found, chart=texts.fill_parameters(connection, found.name, given, found.chart))
-    return found, about, parameters
-
-
-def _add_facts(
-    connection: duckdb.DuckDBPyConnection,
-    found: ChartData,
-    query: BoundQuery,
-    given: Mapping[str, str],
-    options: ChartOptions,
-) -> tuple[ChartData, list[Note], str]:
-    """Rows with their traces and title, the notes on these traces, and the parameters that affect them."""
-    drawn = found.traces
-    found = replace(found, traces=texts.traces_behind(connection, query, drawn), reads=query.reads)
-    if not found.name:
-        return found, [note for note in query.notes if not note.severity or note.trace in found.traces], ""
-    parameters = texts.describe_parameters(connection, found.name, given, found.chart)
-    chart = found.chart
-    if options.has_columns:
-        # The query's own title is of other columns.
-        title = f"{found.name}: {axis_title(chart.y.name)} by {axis_title(chart.x.name)}"
-    else:
-        title = chart.title or texts.title_of(connection, found.name)
-        if chosen := given.get("in_trace"):
-            title = title.replace("all traces", ", ".join(chosen.split(",")))
-    about = notes.of_object(connection, found.name, found.traces, on_data=True)
-    left_out = find_not_counted(connection, query.reads, chosen=query.traces, counted=drawn or None)
-    about += as_notes(left_out, is_partial=not drawn)
-    return replace(found, title=title), about, parameters
-
-
-def select_answer(answer: "pa.Table", options: ChartOptions, name: str) -> ChartData:
-    """Select the rows of an answer that options choose. Raises the same errors as `build_picture`."""
-    return select_rows(answer, choose_chart(None, answer, options), name)
+def select_answer(rows: "pa.Table", options: ChartOptions, name: str) -> ChartData:
+    """Select the rows of an answer that options choose. Raises the same errors as `describe`."""
+    return select_rows(rows, choose_chart(None, rows, options), name)
 
 
 def describe_answer(
     connection: duckdb.DuckDBPyConnection,
-    found: ChartData,
     query: BoundQuery,
-    given: Mapping[str, str],
+    about: Sequence[Note],
+    found: ChartData,
     options: ChartOptions,
 ) -> ChartContext:
-    """Describe the picture of rows that `select_answer` selected, as `describe` does."""
-    return describe_rows(connection, *_add_facts(connection, found, query, given, options), options)
+    """Describe the picture of rows that `select_answer` selected from an answer with some notes."""
+    return describe_rows(Answer(connection, query, about), found, options)
 
 
 def describe_rows(
+    answered: Answer,
+    found: ChartData,
+    options: ChartOptions = DEFAULT,
+    explain: Callable[[ChartData], list[str]] = texts.explain_marks,
+) -> ChartContext:
+    """Describe the picture of the selected rows of an answer."""
+    found, about, parameters = _add_facts(answered, found, options)
+    filled = texts.fill_parameters(answered.connection, answered.query, found.chart)
+    return _describe(answered.connection, replace(found, chart=filled), about, parameters, options, explain)
+
+
+def _add_facts(
+    answered: Answer, found: ChartData, options: ChartOptions = DEFAULT
+) -> tuple[ChartData, list[Note], str]:
+    """Rows with their traces and title, the notes on these traces, and the parameters that affect them."""
+    connection, query = answered.connection, answered.query
+    found = replace(found, traces=texts.traces_behind(connection, query, found.traces), reads=query.reads)
+    about = [note for note in answered.notes if not note.severity or note.trace in found.traces]
+    chart = found.chart
+    if found.name and options.has_columns:
+        # The query's own title is of other columns.
+        found = replace(
+            found, title=f"{found.name}: {axis_title(chart.y.name)} by {axis_title(chart.x.name)}"
+        )
+    elif found.name:
+        title = chart.title or texts.title_of(connection, found.name)
+        if chosen := query.given.get("in_trace"):
+            title = title.replace("all traces", ", ".join(chosen.split(",")))
+        found = replace(found, title=title)
+    return found, about, texts.describe_parameters(connection, query, chart)
+
+
+def _describe(
     connection: duckdb.DuckDBPyConnection,
     found: ChartData,
     about: Sequence[Note],
@@ -170,7 +183,7 @@ def describe_rows(
     options: ChartOptions = DEFAULT,
     explain: Callable[[ChartData], list[str]] = texts.explain_marks,
 ) -> ChartContext:
-    """Describe the picture of the rows of an answer. Without a title, the remarks are in the footer."""
+    """Describe a picture. Without a title, the remarks are in the footer."""
     explained = [*explain(found), *texts.name_single_values(found)]
     found = replace(found, title=options.title or found.title)
     below: Sequence[str] = []
@@ -244,18 +257,12 @@ def _render(specification: str) -> str:
     return str(vl_convert.vegalite_to_svg(specification))
 
 
-def render_text(
-    connection: duckdb.DuckDBPyConnection,
-    query: BoundQuery,
-    given: Mapping[str, str],
-    columns: int,
-    options: ChartOptions = DEFAULT,
-) -> str:
-    """Run a query and draw the answer in characters. Raises the same errors as `build_picture`."""
+def render_text(answered: Answer, columns: int, options: ChartOptions = DEFAULT) -> str:
+    """Draw an answer in characters. Raises the same errors as `describe`."""
     check_installed("pictures need", "plot", "plotext")
-    found, about, parameters = _select(connection, query, given, options)
+    found = select_chart_data(answered, options)
     # The notes are printed below it.
-    context = describe_rows(connection, found, about, parameters, options, terminal.explain_marks)
+    context = describe_rows(answered, found, options, terminal.explain_marks)
     return terminal.draw_text(context.rows, context.subtitle, context.source, columns)
 
 
@@ -279,15 +286,14 @@ def build_template(connection: duckdb.DuckDBPyConnection, name: str) -> dict[str
     the titles of the choices of parameters that name an axis. `band` matches numbers and bands of them.
     Raises UserError if the answer with default parameters cannot be drawn.
     """
-    query = binding.bind_query(connection, name, {}, for_chart=True)
-    found, about, parameters = _add_facts(
-        connection, select_chart_data(connection, query), query, {}, DEFAULT
-    )
+    with answer(connection, Request(NamedQuery(name, for_chart=True))) as answered:
+        found, about, parameters = _add_facts(answered, select_chart_data(answered))
+    query = answered.query
     # A page fills in the names of axes, also for the default answer, and the note only for other answers.
-    note = texts.fill_parameters(connection, name, {}, found.chart).note
+    note = texts.fill_parameters(connection, query, found.chart).note
     default = replace(found, chart=replace(found.chart, note=note))
     # The page says next to the chart whom the answer does not count.
-    context = replace(describe_rows(connection, default, about, parameters), not_counted="")
+    context = replace(_describe(connection, default, about, parameters), not_counted="")
     built = build_for_page(context)
     labels = [row[LABEL] for row in built["spec"]["data"]["values"] if row.get(LABEL)]
     return {
@@ -295,7 +301,7 @@ def build_template(connection: duckdb.DuckDBPyConnection, name: str) -> dict[str
         "sql": _select_named_rows(found, labels),
         "with": found.chart.parameter,
         "lines": texts.write_subtitle(found, about, PARAMETERS, texts.explain_marks(found)),
-        "defaults": texts.effective_parameters(connection, name, {}, found.chart),
+        "defaults": texts.effective_parameters(connection, replace(query, given={}), found.chart),
         "hidden": sorted(texts.hidden_parameters(connection, name, found.chart)),
         **explain_few_rows(found.chart),
         "logs": [{"columns": columns, "choices": choices} for columns, choices in log_axes(found)],

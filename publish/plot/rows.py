@@ -20,8 +20,7 @@ from tracehouse.core.errors import Option, Part, UserError
 from tracehouse.core.text import identifier, join_names, quoted
 from tracehouse.definitions.query_files import Axis, Chart, read_chart
 from tracehouse.definitions.view_files import DefinitionError
-from tracehouse.engines.duckdb.read.answer import read, why_empty
-from tracehouse.engines.duckdb.read.binding import BoundQuery
+from tracehouse.engines.duckdb.read.answer import Answer, read, why_empty
 from tracehouse.engines.duckdb.read.catalog import read_rows
 from tracehouse.publish.columns import format_exact
 from tracehouse.publish.plot.options import DEFAULT, ChartOptions, choose_chart, is_number
@@ -202,29 +201,26 @@ class ChartData:
         return any(isinstance(row[column], str | bool | None) for row in self.rows)
 
 
-def select_chart_data(
-    connection: duckdb.DuckDBPyConnection, query: BoundQuery, options: ChartOptions = DEFAULT
-) -> ChartData:
-    """Run a query and select the rows to draw.
+def select_chart_data(answer: Answer, options: ChartOptions = DEFAULT) -> ChartData:
+    """Compute an answer and select the rows to draw.
 
     Raises UserError if there is nothing to draw, or only a single number, and UsageError if an option is not
     valid.
     """
-    sql = "select chart from catalog.queries where query_name = $name and chart <> ''"
-    lines = read_rows(connection, sql, name=query.name)
-    chart = read_chart(lines[0]["chart"], query.name) if lines else None
+    connection, query = answer.connection, answer.query
+    sql = "select chart from catalog.queries where query_name = $name"
+    lines = [row["chart"] for row in read_rows(connection, sql, name=query.name)]
+    chart = read_chart(lines[0], query.name) if any(lines) else None
     if query.name and chart is None and not options.has_columns:
-        # A view or base table has no chart either.
-        rows = None if query.is_relation else read(connection, query).read_all().num_rows
+        # A view or base table, which may be large, has no chart either.
+        rows = read(connection, query).read_all().num_rows if lines else None
         if rows in (0, 1):
             raise NoChartError("the answer is a single row" if rows else "there are no rows")
         raise UserError(f"{query.name} has no chart. Choose columns with ", Option("x"), " and ", Option("y"))
-    answer = read(connection, query).read_all()
-    if not answer.num_rows:
-        cause = " ".join(note.text for note in why_empty(connection, query))
-        raise NoChartError("there are no rows", cause=cause)
-    chart = choose_chart(chart, answer, options)
-    return select_rows(answer, chart, query.name)
+    table = read(connection, query).read_all()
+    if not table.num_rows:
+        raise NoChartError("there are no rows", cause=" ".join(note.text for note in why_empty(answer)))
+    return select_rows(table, choose_chart(chart, table, options), query.name)
 
 
 def select_rows(answer: pa.Table, chart: Chart, name: str) -> ChartData:

@@ -1,7 +1,7 @@
 """The texts of a picture: axis titles, subtitle, footer and citations."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 import duckdb
@@ -39,12 +39,10 @@ def clock_title(times: Iterable[float], unit: str) -> str:
     return " or ".join(sorted(titles, reverse=True))
 
 
-def describe_parameters(
-    connection: duckdb.DuckDBPyConnection, name: str, given: Mapping[str, str], chart: Chart
-) -> str:
+def describe_parameters(connection: duckdb.DuckDBPyConnection, query: BoundQuery, chart: Chart) -> str:
     """The parameters that affect a chart, given ones and defaults: `on_cluster = seren`."""
-    hidden = hidden_parameters(connection, name, chart)
-    parameters = effective_parameters(connection, name, given, chart).items()
+    hidden = hidden_parameters(connection, query.name, chart)
+    parameters = effective_parameters(connection, query, chart).items()
     return ", ".join(f"{key} = {value}" for key, value in parameters if key not in hidden)
 
 
@@ -61,7 +59,7 @@ def hidden_parameters(connection: duckdb.DuckDBPyConnection, name: str, chart: C
 
 
 def effective_parameters(
-    connection: duckdb.DuckDBPyConnection, name: str, given: Mapping[str, str], chart: Chart
+    connection: duckdb.DuckDBPyConnection, query: BoundQuery, chart: Chart
 ) -> dict[str, str]:
     """The given parameters, and the defaults that affect the answer, as texts.
 
@@ -71,26 +69,24 @@ def effective_parameters(
     sql = "from catalog.query_parameters where query_name = $name order by position"
     named = _named_parameters(chart.x.name, chart.y.name, chart.note, chart.interval)
     found = {}
-    for parameter in read_rows(connection, sql, name=name):
+    for parameter in read_rows(connection, sql, name=query.name):
         default = f"select cast({parameter['default_value']} as varchar)"
         [(value,)] = connection.execute(default).fetchall()
         neutral = (*NEUTRAL, parameter["at_least"], parameter["at_most"])
-        if parameter["parameter"] in given:
-            found[parameter["parameter"]] = given[parameter["parameter"]]
+        if parameter["parameter"] in query.given:
+            found[parameter["parameter"]] = query.given[parameter["parameter"]]
         elif value is not None and (value not in neutral or parameter["parameter"] in named):
             found[parameter["parameter"]] = value
     return found
 
 
-def fill_parameters(
-    connection: duckdb.DuckDBPyConnection, name: str, given: Mapping[str, str], chart: Chart
-) -> Chart:
+def fill_parameters(connection: duckdb.DuckDBPyConnection, query: BoundQuery, chart: Chart) -> Chart:
     """A chart with the values of parameters in the names of its axes, in its note and in its interval.
 
     They are in place of `{parameter}`, which stays if there is no such parameter, or if it is NULL. The
     values in the names of axes are columns.
     """
-    values = effective_parameters(connection, name, given, chart)
+    values = effective_parameters(connection, query, chart)
 
     def value(found: re.Match[str]) -> str:
         return values.get(found[1], found[0])

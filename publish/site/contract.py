@@ -116,14 +116,14 @@ def describe_sources(connection: duckdb.DuckDBPyConnection, names: Collection[st
 
 def answer_request(connection: duckdb.DuckDBPyConnection, request: Request) -> Json:
     """The answer to a request: its columns, first rows, notes and raw files."""
-    with answer.answer(connection, request) as query:
-        found = read_answer(connection, query)
-    about = [*query.notes, *(answer.why_empty(connection, query) if not found["rows"] else [])]
+    with answer.answer(connection, request) as found:
+        rows = read_answer(connection, found.query)
+    about = [*found.notes, *(answer.why_empty(found) if not rows["rows"] else [])]
     return {
-        **found,
-        "is_cut": bool(query.cut),
+        **rows,
+        "is_cut": bool(found.query.cut),
         "notes": [asdict(note) for note in about],
-        "sources": describe_sources(connection, query.reads),
+        "sources": describe_sources(connection, found.query.reads),
     }
 
 

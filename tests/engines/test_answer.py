@@ -274,7 +274,7 @@ def test_order_by_all_reads_no_other_column(opened: DuckDBPyConnection) -> None:
 
 def test_empty_answer_names_an_unknown_trace(opened: DuckDBPyConnection) -> None:
     query = binding.bind_statement(opened, "select trace from unified.jobs where trace = 'openbb'")
-    assert "trace" in answer.why_empty(opened, query)[0].text
+    assert "trace" in answer.why_empty(answer.Answer(opened, query))[0].text
     assert query.notes == []
 
 
@@ -292,10 +292,10 @@ def test_notes_on_statement_are_of_selected_traces(opened: DuckDBPyConnection) -
 
 
 def test_empty_answer_names_caveats_of_the_selected_trace(opened: DuckDBPyConnection) -> None:
-    query = answer.run(opened, binding.bind_query(opened, "unified.wait_cdf", {"in_trace": "itp"}))
-    [reason] = answer.why_empty(opened, query)
+    found = answer.run(opened, binding.bind_query(opened, "unified.wait_cdf", {"in_trace": "itp"}))
+    [reason] = answer.why_empty(found)
     assert "itp.raw_job" in reason.text and "pai" not in reason.text
-    lines = notes.summarize([*query.notes, reason])
+    lines = notes.summarize([*found.notes, reason])
     assert "The trace records no start times, so waits are unknown." in lines
 
 
@@ -318,23 +318,23 @@ def test_measured_data_is_not_called_synthetic(real_warehouse: Path) -> None:
 def test_caveats_are_of_traces_in_answer(opened: DuckDBPyConnection) -> None:
     query = binding.bind_query(opened, "unified.hour_profile", {})
     rows = answer.read(opened, query).read_all()
-    query = answer.run(opened, query)
-    assert answer.read(opened, query).read_all() == rows
+    found = answer.run(opened, query)
+    assert answer.read(opened, found.query).read_all() == rows
     assert set(rows["trace"].to_pylist()) == {"acme", "helios", "pai"}
     # The caveats on times of Helios do not affect hours of the day.
-    names = {note.name.split(".")[0] for note in query.notes}
+    names = {note.name.split(".")[0] for note in found.notes}
     assert names == {"acme", "pai", "synthetic data", "not counted"}
-    [synthetic] = [note.text for note in query.notes if note.name == "synthetic data"]
+    [synthetic] = [note.text for note in found.notes if note.name == "synthetic data"]
     assert "itp." not in synthetic
 
 
 def test_empty_answer_has_caveats_of_loaded_traces_only(real_warehouse: Path) -> None:
     """No loaded trace records the hour of day. The query also reads traces that are not loaded."""
     with sandbox.connect(real_warehouse) as connection:
-        query = answer.run(connection, binding.bind_query(connection, "unified.hour_profile", {}))
-        assert answer.read(connection, query).read_all().num_rows == 0
+        found = answer.run(connection, binding.bind_query(connection, "unified.hour_profile", {}))
+        assert answer.read(connection, found.query).read_all().num_rows == 0
         loaded = {trace for (trace,) in connection.execute("select trace from unified.jobs").fetchall()}
-    caveats = {note.name.split(".")[0] for note in query.notes if note.word == "caveat" and "." in note.name}
+    caveats = {note.name.split(".")[0] for note in found.notes if note.word == "caveat" and "." in note.name}
     assert caveats and caveats <= loaded
 
 
@@ -386,8 +386,8 @@ def test_summary_has_names_of_all_caveats_in_a_line_and_sentences_of_serious_one
 def test_notes_list_missing_data(tmp_path: Path, real_warehouse: Path) -> None:
     def of(warehouse: Path, name: str) -> dict[str, str]:
         with sandbox.connect(warehouse) as connection:
-            query = answer.run(connection, binding.bind_query(connection, name, {}))
-        return {note.name: note.text for note in query.notes}
+            found = answer.run(connection, binding.bind_query(connection, name, {}))
+        return {note.name: note.text for note in found.notes}
 
     nothing = "not in this warehouse"
     assert "no data" not in of(real_warehouse, "itp.gpu_hours")

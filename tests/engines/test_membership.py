@@ -12,7 +12,7 @@ import tracehouse
 from tracehouse.core.errors import UsageError
 from tracehouse.definitions.released import QUERIES as FOLDER
 from tracehouse.engines.duckdb.read import answer, catalog, describe, membership, notes, sandbox
-from tracehouse.engines.duckdb.read.binding import BoundQuery, bind_query, bind_statement
+from tracehouse.engines.duckdb.read.binding import bind_query, bind_statement
 from tracehouse.publish.plot import pictures
 
 QUERIES = [f"unified.{path.stem}" for path in sorted(FOLDER.glob("unified/*.sql"))]
@@ -33,7 +33,7 @@ def opened(sample_warehouse: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         yield connection
 
 
-def run(opened: duckdb.DuckDBPyConnection, name: str, **texts: str) -> BoundQuery:
+def run(opened: duckdb.DuckDBPyConnection, name: str, **texts: str) -> answer.Answer:
     return answer.run(opened, bind_query(opened, name, texts))
 
 
@@ -100,9 +100,9 @@ def test_chosen_traces_alone_can_be_left_out(opened: duckdb.DuckDBPyConnection) 
 def test_a_chosen_trace_without_rows_has_a_reason(
     trace: str, reason: str, opened: duckdb.DuckDBPyConnection
 ) -> None:
-    query = run(opened, "unified.wait_by_load", in_trace=trace)
-    assert query.not_counted == {trace: reason}
-    [why] = answer.why_empty(opened, query)
+    found = run(opened, "unified.wait_by_load", in_trace=trace)
+    assert found.not_counted == {trace: reason}
+    [why] = answer.why_empty(found)
     assert why.text.startswith("no rows") and "filter" not in why.text
 
 
@@ -122,8 +122,8 @@ def test_statements_say_whom_they_leave_out(opened: duckdb.DuckDBPyConnection) -
 
 
 def test_answer_without_traces_may_count_them_in_part(opened: duckdb.DuckDBPyConnection) -> None:
-    query = answer.run(opened, bind_statement(opened, "select count(*), max(wait_s) from unified.jobs"))
-    assert "Not or only partly counted: itp, spot (record no waits)" in notes.summarize(query.notes)
+    found = answer.run(opened, bind_statement(opened, "select count(*), max(wait_s) from unified.jobs"))
+    assert "Not or only partly counted: itp, spot (record no waits)" in notes.summarize(found.notes)
 
 
 @pytest.fixture(scope="module")
@@ -175,8 +175,7 @@ def test_groups_traces_by_reason() -> None:
 
 def test_picture_says_whom_it_leaves_out(opened: duckdb.DuckDBPyConnection) -> None:
     chosen = {"in_trace": "itp,openb"}
-    query = answer.run(opened, bind_query(opened, "unified.wait_cdf", chosen, for_chart=True))
-    described = pictures.describe(opened, query, chosen)
+    described = pictures.describe_query(opened, "unified.wait_cdf", chosen)
     assert described.not_counted == "Not counted: itp (records no waits)."
 
 

@@ -89,10 +89,10 @@ def test_creates_each_statement_that_duckdb_can_run(
 def run(connection: duckdb.DuckDBPyConnection, name: str, statement: str) -> tuple[list, list]:
     """Describe and run a view or query, by its name and in a statement, as all commands do."""
     describe.describe(connection, name)
-    query = answer.run(connection, bind_query(connection, name, {}))
-    columns = columns_of(connection, query)
-    rows = list(rows_of(connection, query, columns))
-    answer.why_empty(connection, query)
+    found = answer.run(connection, bind_query(connection, name, {}))
+    columns = columns_of(connection, found.query)
+    rows = list(rows_of(connection, found.query, columns))
+    answer.why_empty(found)
     assert columns_of(connection, bind_statement(connection, statement)) == columns
     return columns, rows
 

@@ -78,9 +78,9 @@ def test_errors_of_statements_name_close_columns_and_tables(opened: duckdb.DuckD
     for sql, start in WRONG_NAMES.items():
         with (
             pytest.raises((duckdb.Error, UserError)) as raised,
-            answer.answer(opened, Request(Statement(sql))) as query,
+            answer.answer(opened, Request(Statement(sql))) as found,
         ):
-            answer.read(opened, query)
+            answer.read(opened, found.query)
         if not str(raised.value).startswith(start):
             wrong[sql] = str(raised.value)
     assert wrong == {}
@@ -139,8 +139,8 @@ def test_unknown_trace_or_word_gets_clear_error(opened: duckdb.DuckDBPyConnectio
 
 def test_view_or_table_has_rows_but_no_parameters(opened: duckdb.DuckDBPyConnection) -> None:
     for name in ("itp.job", "itp.job_v1", "itp.raw_job"):
-        query = answer.run(opened, binding.bind_query(opened, name, {}, 3))
-        assert answer.read(opened, query).read_all().num_rows == 3
+        found = answer.run(opened, binding.bind_query(opened, name, {}, 3))
+        assert answer.read(opened, found.query).read_all().num_rows == 3
         with pytest.raises(UsageError, match=f"{name} is a table or view, which has no parameters"):
             binding.bind_query(opened, name, {"min_gpus": "1"})
 
@@ -149,15 +149,15 @@ def test_limit_detects_omitted_rows(opened: duckdb.DuckDBPyConnection) -> None:
     whole = answer.read(opened, binding.bind_query(opened, "itp.gpu_hours", {})).read_all().to_pylist()
     assert len(whole) == 10
     for limit, is_cut in ((0, True), (9, True), (10, False), (11, False), (None, False)):
-        few = answer.run(opened, binding.bind_query(opened, "itp.gpu_hours", {}, limit))
+        few = answer.run(opened, binding.bind_query(opened, "itp.gpu_hours", {}, limit)).query
         assert answer.read(opened, few).read_all().to_pylist() == whole[:limit]
         assert bool(few.cut) is is_cut, limit
 
 
 def test_limited_views_keep_notes(opened: duckdb.DuckDBPyConnection) -> None:
     for name in ("itp.job", "unified.jobs"):
-        query = answer.run(opened, binding.bind_query(opened, name, {}, 1))
-        assert [note.name for note in query.notes if note.name == "synthetic data"]
+        found = answer.run(opened, binding.bind_query(opened, name, {}, 1))
+        assert [note.name for note in found.notes if note.name == "synthetic data"]
 
 
 def test_search_reads_parameters_and_columns(opened: duckdb.DuckDBPyConnection) -> None:

@@ -17,8 +17,8 @@ from hostile.escapes import ESCAPES, Escape
 from tracehouse.core.errors import UserError
 from tracehouse.engines.duckdb.read import answer, binding, landlock, sandbox
 from tracehouse.engines.duckdb.write import database
-from tracehouse.publish import writers
 from tracehouse.publish.formats import OutputFormat
+from tracehouse.publish.writers import FormatWriter
 
 T = TypeVar("T")
 SECRET = "SECRET"
@@ -103,7 +103,7 @@ def run_statement(connection: duckdb.DuckDBPyConnection, sql: str, files: list[P
         query = binding.bind_statement(connection, sql)
         if query.explain:
             return answer.plan(connection, query)
-        writers.write(connection, query, OutputFormat.CSV, *files)
+        FormatWriter(OutputFormat.CSV).render(answer.Answer(connection, query), *files)
     except (UserError, duckdb.Error) as error:
         return f"refused: {error}"
     return files[0].read_text(encoding="utf-8")

@@ -18,6 +18,7 @@ from duckdb import DuckDBPyConnection
 from tracehouse.core.errors import DefinitionError, UsageError, UserError
 from tracehouse.definitions.query_files import query_files, read_chart
 from tracehouse.engines.duckdb.read import binding, sandbox
+from tracehouse.engines.duckdb.read.answer import Answer
 from tracehouse.ingest.declare.trace import all_traces
 from tracehouse.publish.plot import pictures, terminal, texts, units
 from tracehouse.publish.plot.axes import OTHER_COLORS, TRACE_COLORS
@@ -342,7 +343,7 @@ def test_note_and_names_of_parameters(opened: DuckDBPyConnection) -> None:
         assert any(f"jobs of {value} GPUs" in line for line in subtitle)
     # Other words in braces, as in a user's query, stay.
     braced = replace(DRAWN["philly.fragmentation"].chart, note="Of {nobody}, and {job_gpus} GPUs.")
-    filled = texts.fill_parameters(opened, "philly.fragmentation", {}, braced)
+    filled = texts.fill_parameters(opened, binding.BoundQuery("", name="philly.fragmentation"), braced)
     assert filled.note == "Of {nobody}, and 8 GPUs."
     template = pictures.build_template(opened, "philly.fragmentation")
     assert any("jobs of {job_gpus} GPUs" in line for line in template["lines"])
@@ -439,21 +440,21 @@ def test_terminal_draws_reference_values_and_explains_only_what_it_draws() -> No
 def test_every_kind_of_chart_can_be_drawn_in_a_terminal(opened: DuckDBPyConnection) -> None:
     for name in OF_EACH_KIND:
         bound = binding.bind_query(opened, name, {}, for_chart=True)
-        lines = pictures.render_text(opened, bound, {}, 80).splitlines()
+        lines = pictures.render_text(Answer(opened, bound), 80).splitlines()
         title = DRAWN[name].chart.title or DRAWN[name].header.title
         assert lines[0] == title[: len(lines[0])]
         assert len(lines) > 6 and max(map(len, lines)) <= 80, name
         assert "\x1b" not in "".join(lines)
     # Traces do not share a clock.
     bound = binding.bind_query(opened, "unified.arrival_series", {}, for_chart=True)
-    lines = pictures.render_text(opened, bound, {}, 80).splitlines()
+    lines = pictures.render_text(Answer(opened, bound), 80).splitlines()
     axis = next(number for number, line in enumerate(lines) if "└┬" in line)
     ticks = [float(text) for text in lines[axis + 1].split()]
     assert ticks[0] == 0 and ticks[-1] < 1000
     assert "days since the first of each line" in lines[axis + 2]
     # A percentage of a distribution has its quarters as ticks.
     bound = binding.bind_query(opened, "unified.run_cdf", {}, for_chart=True)
-    ticks = re.findall(r"^ *(\d+)┤", pictures.render_text(opened, bound, {}, 80), re.M)
+    ticks = re.findall(r"^ *(\d+)┤", pictures.render_text(Answer(opened, bound), 80), re.M)
     assert ticks[:5] == ["100", "75", "50", "25", "0"]
     # More lines than the plot has space for are named below it.
     many = "select range as day, unnest(range(12)) as cluster, range as jobs from range(5)"
@@ -708,7 +709,7 @@ def test_footer_of_sql_is_about_traces_of_its_rows(
     opened: DuckDBPyConnection, sql: str, cited: set[str]
 ) -> None:
     query = binding.bind_statement(opened, f"{sql} limit 5")
-    described = pictures.describe(opened, query, {}, ChartOptions(kind="point"))
+    described = pictures.describe(Answer(opened, query, query.notes), ChartOptions(kind="point"))
     versions, *citations = described.source.split(" · ")
     assert versions == "reads unified.jobs_v2"
     assert {part.partition(":")[0] for part in citations} == cited
@@ -817,7 +818,7 @@ def test_what_cannot_be_drawn_is_an_error(opened: DuckDBPyConnection) -> None:
             pictures.parse_size(width, font)
     empty = binding.BoundQuery("from openb.phases('no_such')", {}, "openb.phases")
     with pytest.raises(UserError, match=r"No chart, because there are no rows\."):
-        pictures.build_picture(opened, empty, {}, Size())
+        pictures.describe(Answer(opened, empty))
     with pytest.raises(UserError, match="has no chart"):
         draw_query(opened, "itp.job")
     with pytest.raises(NoChartError, match=r"^No chart, because the answer is a single row\.$") as single:
@@ -849,7 +850,7 @@ def test_missing_extra_is_named(opened: DuckDBPyConnection, monkeypatch: pytest.
     for module, work in (
         ("altair", lambda: pictures.as_altair(picture)),
         ("vl_convert", lambda: pictures.render(picture | {"name": "new"}, ".png")),
-        ("plotext", lambda: pictures.render_text(opened, bound, {}, 80)),
+        ("plotext", lambda: pictures.render_text(Answer(opened, bound), 80)),
     ):
         monkeypatch.setitem(sys.modules, module, None)
         with pytest.raises(UserError, match=rf"need {module}, .*pip install '\.\[plot\]'"):

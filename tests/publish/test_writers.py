@@ -8,6 +8,7 @@ import subprocess
 import sys
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -18,13 +19,14 @@ from non_empty import non_empty
 from openpyxl import load_workbook
 
 from tracehouse.core.errors import UsageError, UserError
+from tracehouse.engines.duckdb.read.answer import Answer
 from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.engines.duckdb.read.notes import Note
 from tracehouse.engines.duckdb.read.sandbox import disable_async_writes
 from tracehouse.publish import output
 from tracehouse.publish.formats import BINARY, OutputFormat
 from tracehouse.publish.table import TABLE_ROWS
-from tracehouse.publish.writers import FILE_OPTIONS, Options, chosen_format, write
+from tracehouse.publish.writers import FormatWriter, chosen_format
 
 BIG = 2**53 + 1
 HUGE = 12345678901234567890123456789
@@ -50,22 +52,21 @@ def write_answer(
     folder: Path,
     sql: str = ANSWER,
     path: Path | None = None,
-    options: Options = FILE_OPTIONS,
+    **more: Any,
 ) -> Path:
     path = path or folder / "answer"
-    write_and_return_notes(form, folder, sql, path, options)
+    write_and_return_notes(form, folder, sql, path, **more)
     return path
 
 
-def write_and_return_notes(
-    form: OutputFormat, folder: Path, sql: str, path: Path, options: Options = FILE_OPTIONS
-) -> list[Note]:
+def write_and_return_notes(form: OutputFormat, folder: Path, sql: str, path: Path, **more: Any) -> list[Note]:
     scratch = folder / "scratch"
     scratch.mkdir(exist_ok=True)
     with duckdb.connect() as connection, output.open_output(path, scratch) as file:
         connection.execute("set timezone = 'UTC'")
         disable_async_writes(connection)
-        return list(write(connection, BoundQuery(sql), form, file, scratch / "draft", options)[1])
+        found = Answer(connection, BoundQuery(sql))
+        return list(FormatWriter(form, **more).render(found, file, scratch / "draft").notes)
 
 
 def test_csv(tmp_path: Path) -> None:
@@ -133,9 +134,7 @@ def test_markdown(tmp_path: Path) -> None:
 
 def test_stream_gets_first_rows_of_a_table(tmp_path: Path) -> None:
     sql = f"select range as n, {BIG} as big, 1632719.74028::double as hours from range({TABLE_ROWS + 50})"
-    text = write_answer(OutputFormat.TABLE, tmp_path, sql, options=Options(to_stream=True)).read_text(
-        encoding="utf-8"
-    )
+    text = write_answer(OutputFormat.TABLE, tmp_path, sql, to_stream=True).read_text(encoding="utf-8")
     assert f"{TABLE_ROWS:,} of {TABLE_ROWS + 50:,} rows" in text
     assert f" {TABLE_ROWS - 1}   {BIG:,}   1,632,720\n" in text and f" {TABLE_ROWS}   " not in text
     text = write_answer(OutputFormat.TABLE, tmp_path, sql).read_text(encoding="utf-8")
@@ -159,9 +158,9 @@ def test_only_terminal_gets_colours_and_fitting(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     assert write_answer(OutputFormat.TABLE, tmp_path, long).read_text(encoding="utf-8") == in_pipe
     assert "\x1b" not in in_pipe and "long " * 59 in in_pipe
-    on_terminal = write_answer(
-        OutputFormat.TABLE, tmp_path, long, options=Options(to_terminal=True, width=40)
-    ).read_text(encoding="utf-8")
+    on_terminal = write_answer(OutputFormat.TABLE, tmp_path, long, to_terminal=True, width=40).read_text(
+        encoding="utf-8"
+    )
     assert "\x1b[" in on_terminal and "long " * 59 not in on_terminal
 
 
@@ -245,15 +244,16 @@ FORMULAS = (
 
 
 def test_guards_formulas_in_csv(tmp_path: Path) -> None:
-    options = Options(guard_formulas=True)
     guarded = list(
-        csv.reader(write_answer(OutputFormat.CSV, tmp_path, FORMULAS, options=options).open(encoding="utf-8"))
+        csv.reader(
+            write_answer(OutputFormat.CSV, tmp_path, FORMULAS, guard_formulas=True).open(encoding="utf-8")
+        )
     )
     exact = list(csv.reader(write_answer(OutputFormat.CSV, tmp_path, FORMULAS).open(encoding="utf-8")))
     assert guarded == [["'=x", *"bcdefg"], ["'=1+1", "'+a", "'-a", "'@a", "'\t=a", "-5", "a=b"]]
     assert exact == [["=x", *"bcdefg"], ["=1+1", "+a", "-a", "@a", "\t=a", "-5", "a=b"]]
     with pytest.raises(UsageError, match="csv"):
-        write_answer(OutputFormat.JSON, tmp_path, FORMULAS, options=options)
+        write_answer(OutputFormat.JSON, tmp_path, FORMULAS, guard_formulas=True)
 
 
 ESCAPES = "select chr(27) || '[2J' as \"a\x1b[0m\", chr(155) || '31m' as b, chr(27) || ']8;;x' || chr(7) as c"

@@ -1,8 +1,8 @@
 """Answer requests: apply the limit, collect the notes, stream the rows, and explain why there are none."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import duckdb
@@ -19,20 +19,34 @@ from tracehouse.engines.request import Request
 BATCH_ROWS = 100_000
 
 
-def run(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> BoundQuery:
-    """Apply the limit of a query, and add the notes on its answer. Returns the changed query.
+@dataclass(frozen=True)
+class Answer:
+    """The answer to a request: the query that selects its rows, and the connection that runs this query.
+
+    `notes` are all notes on the answer. `not_counted` has the traces that it leaves out, each with the
+    reason: see `membership`.
+    """
+
+    connection: duckdb.DuckDBPyConnection
+    query: BoundQuery
+    notes: Sequence[Note] = ()
+    not_counted: Mapping[str, str] = field(default_factory=dict)
+
+
+def run(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> Answer:
+    """Apply the limit of a query, and collect the notes on its answer.
 
     Rows are computed here only if the limit or the notes depend on them, otherwise in `read`.
     """
     if query.explain or query.plan:
-        return query
+        return Answer(connection, query, query.notes)
     if query.limit is not None:
         query = _first_rows(connection, query, query.limit)
-    return _with_notes(connection, query)
+    return _collect_notes(connection, query)
 
 
 @contextmanager
-def answer(connection: duckdb.DuckDBPyConnection, request: Request) -> Iterator[BoundQuery]:
+def answer(connection: duckdb.DuckDBPyConnection, request: Request) -> Iterator[Answer]:
     """Bind a request and `run` it. Errors of its SQL in this block name the closest columns and tables."""
     query = bind(connection, request)
     try:
@@ -78,33 +92,33 @@ def _first_rows(connection: duckdb.DuckDBPyConnection, query: BoundQuery, limit:
     sql = f"create or replace temp table first_rows as from ({query.sql}\n) limit {limit + 1}"
     connection.execute(sql, dict(query.values))
     [(count,)] = connection.execute("select count(*) from temp.first_rows").fetchall()
-    more = "rows and totals" if query.given.get("with_total") else "rows"
+    more = "rows and totals" if query.values.get("with_total") else "rows"
     cut = f"the answer has more {more}" if count > limit else ""
     return replace(query, sql=f"from temp.first_rows limit {limit}", values={}, cut=cut)
 
 
-def _with_notes(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> BoundQuery:
-    """Add the notes on an answer: for a named query those on its data, and which traces it does not count.
+def _collect_notes(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> Answer:
+    """Collect the notes on an answer: for a named query those on its data, and which traces it leaves out.
 
     If the answer has a column `trace`, compute the answer, and omit notes on traces that do not occur in it;
     without the column or rows, omit notes on traces that neither the user nor the query selects.
     """
     is_across = bool(texts_across_traces(connection, query.reads))
-    statement, counted = query.sql, None
+    statement, counted, found = query.sql, None, [*query.notes]
     if query.name or is_across:
         query, counted = _count_traces(connection, query)
     if query.name:
         if query.traces is None and (selected := traces_of_query(connection, query.name)) is not None:
             query = replace(query, traces=sorted(selected))
-        found = notes.of_object(connection, query.name, counted or query.traces, on_data=True)
-        query = replace(query, notes=[*query.notes, *notes.of_last_build(connection), *found])
+        found += notes.of_last_build(connection)
+        found += notes.of_object(connection, query.name, counted or query.traces, on_data=True)
     if not is_across:
-        return query
+        return Answer(connection, query, found)
     left_out = membership.find_not_counted(
         connection, query.reads, statement, query.traces, counted, is_complete=not query.cut
     )
-    found = membership.as_notes(left_out, is_partial=counted is None)
-    return replace(query, not_counted=left_out, notes=[*query.notes, *found])
+    found += membership.as_notes(left_out, is_partial=counted is None)
+    return Answer(connection, query, found, left_out)
 
 
 def _count_traces(
@@ -119,11 +133,12 @@ def _count_traces(
     return replace(query, sql="from temp.answer", values={}), [trace for (trace,) in rows]
 
 
-def why_empty(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> list[Note]:
+def why_empty(answer: Answer) -> list[Note]:
     """Explain an answer without rows: which of its source tables are empty, or which parameters filter it.
 
     Returns no note if the query reads no table of the warehouse.
     """
+    connection, query = answer.connection, answer.query
     across = {name for name in query.reads if name.startswith(f"{SEVERAL_TRACES}.")}
     tables = connection.execute(
         """
@@ -158,7 +173,7 @@ def why_empty(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> list[
         text += f"; not {', '.join(empty)}" if empty else ""
         cause = "The filter is the cause" if empty else "The filter is probably the cause"
     is_explained = query.traces and all(
-        query.not_counted.get(trace, membership.NO_ROWS_FIT) != membership.NO_ROWS_FIT
+        answer.not_counted.get(trace, membership.NO_ROWS_FIT) != membership.NO_ROWS_FIT
         for trace in query.traces
     )
     filters = "" if is_explained else _filters(connection, query)

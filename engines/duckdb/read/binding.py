@@ -35,18 +35,17 @@ _WHOLE = re.compile(r"[+-]?\d+(\.0+)?")
 class BoundQuery:
     """A SQL query with `$name` placeholders, and the values of these.
 
-    `name` is the named query, view or table, empty for other SQL; `given` are the parameters that the user
-    gave. `limit` is the highest number of rows; if it omits rows, `answer.run` says so in `cut`. `explain` is
-    the EXPLAIN clause if the user requested the query plan; `plan` is the plan if another engine computed it.
-    `reads` are the tables, views and queries that it reads directly. `traces` are those that the user
-    selected, None for all. `notes` are notes on the answer. `not_counted` has the traces that it leaves out,
-    each with the reason: see `membership`.
+    `name` is the named query, view or table, empty for other SQL; `given` are its parameters as
+    texts, without defaults. `limit` is the highest number of rows; if it omits rows, `answer.run` says so in
+    `cut`. `explain` is the EXPLAIN clause if the user requested the query plan; `plan` is the plan if another
+    engine computed it. `reads` are the tables, views and queries that it reads directly. `traces` are those
+    that the user selected, None for all. `notes` are those that do not depend on the rows.
     """
 
     sql: str
     values: Mapping[str, Any] = field(default_factory=dict)
     name: str = ""
-    given: Mapping[str, Any] = field(default_factory=dict)
+    given: Mapping[str, str] = field(default_factory=dict)
     limit: int | None = None
     cut: str = ""
     explain: str = ""
@@ -54,7 +53,6 @@ class BoundQuery:
     reads: frozenset[str] = frozenset()
     traces: Sequence[str] | None = None
     notes: Sequence[Note] = ()
-    not_counted: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def is_relation(self) -> bool:
@@ -162,7 +160,7 @@ def bind_query(
             _check_table(connection, name, known[key], values[key])
     arguments = ", ".join(f"{key} := ${key}" for key in values)
     sql = f"from {name}({arguments})"
-    return BoundQuery(sql, values, name, values, limit, explain=clause, reads=reads, traces=traces or None)
+    return BoundQuery(sql, values, name, texts, limit, explain=clause, reads=reads, traces=traces or None)
 
 
 def bind_statement(

@@ -84,7 +84,7 @@ _WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True)
-class Statement:
+class ReadingStatement:
     """A statement that only reads: its query, and its EXPLAIN clause with options, empty without one.
 
     `reads` are the tables, views and table functions that it names, as `schema.name`. `columns` are
@@ -106,7 +106,7 @@ class _Token:
     end: int
 
 
-def reading_statement(connection: duckdb.DuckDBPyConnection, sql: str) -> Statement:
+def reading_statement(connection: duckdb.DuckDBPyConnection, sql: str) -> ReadingStatement:
     """Parse a text as one statement. Raises UserError unless the statement only reads.
 
     The returned query begins one line lower than in the text, so that other SQL can precede it on the first
@@ -131,7 +131,7 @@ def reading_statement(connection: duckdb.DuckDBPyConnection, sql: str) -> Statem
     query = query.lstrip()
     query = "\n" * (1 + sql[: sql.find(query)].count("\n")) + query
     reads = _check_nodes(connection, tree)
-    return Statement(query, explain, reads, _columns_named(tree), _selected_traces(connection, tree))
+    return ReadingStatement(query, explain, reads, _columns_named(tree), _selected_traces(connection, tree))
 
 
 def traces_of_query(connection: duckdb.DuckDBPyConnection, name: str) -> frozenset[str] | None:
