@@ -53,14 +53,14 @@ def build(
     from tracehouse.engines.duckdb.write import database
 
     with byte_bars() as progress:
-        built = database.build(warehouse, copy_tables, not no_materialized_views, progress)
-    say(f"Built {built.path}")
-    for note in built.notes:
+        report = database.build(warehouse, copy_tables, not no_materialized_views, progress)
+    say(f"Built {warehouse / database.DATABASE}")
+    for note in report.notes:
         say(f"note: {note}", stderr=True)
-    for problem in built.problems:
+    for problem in report.problems:
         say(f"error: {problem.error}", stderr=True)
-    if built.problems:
-        count = len(built.problems)
+    if report.problems:
+        count = len(report.problems)
         what = "1 view or query" if count == 1 else f"{count} views or queries"
         raise UserError(f"could not build {what}; all others are built")
 

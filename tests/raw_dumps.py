@@ -15,6 +15,7 @@ from tracehouse.engines.duckdb.write import database
 from tracehouse.engines.duckdb.write.build import build_file
 from tracehouse.ingest import pipeline
 from tracehouse.ingest.store import lock, records
+from tracehouse.ingest.store.snapshot import Snapshot
 
 Row = Mapping[str, object]
 
@@ -70,7 +71,7 @@ def ingested(raw: Path, warehouse: Path) -> duckdb.DuckDBPyConnection:
         assert not outcome.problems and not outcome.unrecognised, outcome.problems or outcome.unrecognised
         records.publish(warehouse, outcome.conversions)
     path = warehouse / database.DATABASE
-    build_file(path, outcome.conversions, warehouse.absolute(), copy_tables=False)
+    build_file(path, Snapshot(warehouse.absolute(), outcome.conversions), copy_tables=False)
     return duckdb.connect(str(path), read_only=True)
 
 
@@ -84,7 +85,7 @@ def _empty(copy_tables: bool) -> Path:
     """Return the database of `without_data`, which no test changes."""
     folder = Path(tempfile.mkdtemp())
     atexit.register(shutil.rmtree, folder)
-    build_file(folder / database.DATABASE, [], folder, copy_tables)
+    build_file(folder / database.DATABASE, Snapshot(folder), copy_tables)
     return folder / database.DATABASE
 
 

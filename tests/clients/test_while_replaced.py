@@ -116,6 +116,7 @@ def test_client_that_writes(sample_warehouse: Path, tmp_path: Path, run: Callabl
         done = run([traces, "list", "traces", "--warehouse", warehouse], check=False)
         writer.kill()
     assert done.returncode == 1 and done.stderr.startswith("error: ") and str(writer.pid) in done.stderr
-    path = database.build(warehouse).path
+    database.build(warehouse)
+    path = warehouse / database.DATABASE
     with duckdb.connect(str(path), read_only=True) as connection:
         assert connection.execute("select count(*) from itp.job").fetchall() != [(0,)]

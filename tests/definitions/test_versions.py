@@ -261,7 +261,8 @@ def test_a_draft_has_its_own_name_only(next_version: Path) -> None:
         reader.read_text(encoding="utf-8").replace("itp.job_v1", "itp.job_v2"), encoding="utf-8"
     )
     (next_version / "warehouse").mkdir()
-    with duckdb.connect(str(database.build(next_version / "warehouse").path), read_only=True) as built:
+    database.build(next_version / "warehouse")
+    with duckdb.connect(str(next_version / "warehouse" / database.DATABASE), read_only=True) as built:
         assert built.execute("from itp.job_v2").fetchall() == []
         sql = "select version, status, is_current from catalog.views where view_name = 'itp.job' order by all"
         assert built.execute(sql).fetchall() == [(1, RELEASED, True), (2, DRAFT, False)]

@@ -23,6 +23,7 @@ from tracehouse.definitions.view_files import references, view_files
 from tracehouse.engines.duckdb.write.build import build_file
 from tracehouse.ingest.declare.trace import all_caveats, all_traces
 from tracehouse.ingest.store import records
+from tracehouse.ingest.store.snapshot import Snapshot
 
 pytestmark = [pytest.mark.each_trace, suites.of("long")]
 
@@ -227,7 +228,7 @@ def sample_tables(
     """A database with the sample in tables, which a test may change in a transaction."""
     path = tmp_path_factory.mktemp("tables") / "traces.duckdb"
     conversions = records.read_conversions(sample_warehouse)
-    build_file(path, conversions, sample_warehouse.absolute(), copy_tables=True)
+    build_file(path, Snapshot(sample_warehouse.absolute(), conversions), copy_tables=True)
     with duckdb.connect(str(path)) as connection:
         yield connection
 

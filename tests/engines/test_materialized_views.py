@@ -27,6 +27,7 @@ from tracehouse.engines.duckdb.write.materialized_views import storage_rule
 from tracehouse.engines.names import DATABASE
 from tracehouse.ingest import memory
 from tracehouse.ingest.store import cleanup, integrity, records
+from tracehouse.ingest.store.snapshot import take
 
 pytestmark = suites.of("long")
 
@@ -127,7 +128,7 @@ def test_materialized_rows_equal_computed_rows(fixture_warehouse: Path, tmp_path
     with duckdb.connect() as connection:
         connection.execute(f"attach '{computed}' as computed (read_only)")
         connection.execute(f"attach '{warehouse / DATABASE}' as stored (read_only); use computed")
-        for name, parts in non_empty(planned.items()):
+        for name, of_view in non_empty(planned.items()):
             described = [
                 connection.execute(columns, {"side": side, "name": name}).fetchall()
                 for side in ("stored", "computed")
@@ -138,7 +139,7 @@ def test_materialized_rows_equal_computed_rows(fixture_warehouse: Path, tmp_path
                 for one, other in (rows, reversed(rows))
             ]
             count = connection.execute(f"select count(*) from {rows[0]}").fetchall()[0][0]
-            in_order = all(_is_in_order(warehouse / part.path, part.order) for part in parts)
+            in_order = all(_is_in_order(warehouse / one.path, one.order) for one in of_view)
             if differing != [[], []] or described[0] != described[1] or not count or not in_order:
                 problems.append((name, count, in_order, differing, described[0] == described[1]))
     assert problems == []
@@ -226,6 +227,41 @@ def test_publishes_base_tables_and_then_all_views(few: Path) -> None:
     assert of_views[0] == 0 and sum(of_views) == total > 0
 
 
+def test_two_publications_give_the_database_of_one_build(few: Path) -> None:
+    own = few / "local" / "views" / "mine" / "hourly.v1.sql"
+    own.parent.mkdir(parents=True)
+    own.write_text(f"create or replace view mine.hourly_v1 as select * from {HOURLY};\n", encoding="utf-8")
+    change_kalos(few)
+    ready: list[int] = []
+    database.ingest([few.with_name("raw")], few, [], quiet, on_ready=ready.append)
+    assert ready and (HOURLY,) in query_rows(few, KEPT) and query_rows(few, "from mine.hourly")
+    found = list_contents(few)
+    built = (few / DATABASE).stat().st_ino
+    assert not database.build(few).notes
+    assert (few / DATABASE).stat().st_ino != built
+    assert list_contents(few) == found
+
+
+def list_contents(warehouse: Path) -> dict[str, list[tuple]]:
+    """Return the rows of the catalog, and the definition and comment of each object and column."""
+    described = {
+        "duckdb_schemas()": "schema_name, comment",
+        "duckdb_tables()": "schema_name, table_name, comment, sql",
+        "duckdb_views()": "schema_name, view_name, comment, sql",
+        "duckdb_columns()": "schema_name, table_name, column_index, column_name, data_type, comment",
+        "duckdb_functions()": "schema_name, function_name, parameters, comment, macro_definition",
+    }
+    with duckdb.connect(str(warehouse / DATABASE), read_only=True) as connection:
+        tables = connection.execute(
+            "select table_name from duckdb_tables() where schema_name = 'catalog'"
+        ).fetchall()
+        selects = {
+            name: f"select {columns} from {name} where not internal" for name, columns in described.items()
+        }
+        selects |= {name: f"from catalog.{name}" for (name,) in non_empty(tables)}
+        return {name: connection.execute(f"{sql} order by all").fetchall() for name, sql in selects.items()}
+
+
 def test_computes_only_changed_and_added_partitions(few: Path) -> None:
     before = files(few)
     assert query_rows(few, MEANS) == [("kalos", 7 / 3), ("seren", 7 / 3)]
@@ -297,7 +333,7 @@ def test_vacuum_removes_superseded_files(few: Path) -> None:
     change_kalos(few)
     ingest(few)
     planned = materialized_views.plan(records.read_conversions(few))
-    needed = set(materialized_views.list_paths(planned, planned))
+    needed = {file.path for files_of_view in planned.values() for file in files_of_view}
     for days, versions in ((7, 3), (0, 3)):
         assert database.vacuum(few, days, versions)[0] == []
     removed = {file.path for file in database.vacuum(few, 0, 0)[0] if file.path.startswith("stored/")}
@@ -485,9 +521,9 @@ def test_full_disk_leaves_no_partial_file(few: Path, tmp_path: Path) -> None:
         (warehouse / "filling").write_bytes(bytes(shutil.disk_usage(disk).free - (12 << 10)))
         conversions = records.read_conversions(warehouse)
         planned = materialized_views.plan(conversions)
-        notes = materialized_views.materialize(warehouse, conversions, planned, quiet)
-        assert len(materialized_views.find_complete(warehouse, planned)) + len(notes) == len(planned)
-        assert any("No space left on device" in note for note in notes)
+        failures = materialized_views.materialize(take(warehouse, conversions, "", planned), quiet)
+        assert failures.keys() == take(warehouse, conversions, "", planned).missing.keys()
+        assert any("No space left on device" in reason for reason in failures.values())
         assert list((warehouse / ".ingest" / "staging").rglob("*.parquet")) == []
     finally:
         subprocess.run(["umount", str(disk)], check=True)

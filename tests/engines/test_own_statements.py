@@ -16,7 +16,7 @@ from tracehouse.core.errors import UserError
 from tracehouse.engines.duckdb.read import answer, describe, sandbox
 from tracehouse.engines.duckdb.read.binding import bind_query, bind_statement
 from tracehouse.engines.duckdb.write import database
-from tracehouse.engines.duckdb.write.database import Built
+from tracehouse.engines.duckdb.write.build import BuildReport
 from tracehouse.engines.duckdb.write.lint import lint_own
 from tracehouse.publish.columns import columns_of, rows_of
 
@@ -32,7 +32,7 @@ pytestmark = suites.of("long")
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Built]:
+def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, BuildReport]:
     folder = tmp_path_factory.mktemp("own")
     (folder / "raw").mkdir()
     (folder / "raw" / "openb_node_list_gpu_node.csv").write_text(NODES, encoding="utf-8")
@@ -46,7 +46,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Built]:
 
 
 @pytest.fixture(scope="module")
-def connection(built: tuple[Path, Built]) -> Iterator[duckdb.DuckDBPyConnection]:
+def connection(built: tuple[Path, BuildReport]) -> Iterator[duckdb.DuckDBPyConnection]:
     with sandbox.connect(built[0]) as opened:
         yield opened
 
@@ -61,7 +61,7 @@ def names_created(connection: duckdb.DuckDBPyConnection) -> set[str]:
 
 
 def test_creates_each_statement_that_duckdb_can_run(
-    built: tuple[Path, Built], connection: duckdb.DuckDBPyConnection, tmp_path: Path
+    built: tuple[Path, BuildReport], connection: duckdb.DuckDBPyConnection, tmp_path: Path
 ) -> None:
     warehouse, outcome = built
     not_built = dict(connection.execute("from catalog.not_built").fetchall())
@@ -125,7 +125,7 @@ def test_answers_what_duckdb_answers(connection: duckdb.DuckDBPyConnection) -> N
     assert answered > len(names) / 2
 
 
-def test_commands_on_own_statements_give_no_traceback(built: tuple[Path, Built]) -> None:
+def test_commands_on_own_statements_give_no_traceback(built: tuple[Path, BuildReport]) -> None:
     warehouse, _ = built
     server = command_line.server()
     for arguments in (
@@ -139,7 +139,7 @@ def test_commands_on_own_statements_give_no_traceback(built: tuple[Path, Built])
             assert server.run(*arguments, "--warehouse", warehouse).faults() == [], name
 
 
-def test_lint_says_what_the_build_does(built: tuple[Path, Built]) -> None:
+def test_lint_says_what_the_build_does(built: tuple[Path, BuildReport]) -> None:
     warehouse, outcome = built
     found = {f"{one.place}: {one.message}" for one in lint_own(warehouse / "local") if one.rule == "valid"}
     assert found == {problem.error for problem in outcome.problems}

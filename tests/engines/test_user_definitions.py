@@ -14,7 +14,7 @@ import suites
 from tracehouse.core.text import identifier
 from tracehouse.definitions.user_files import is_reserved
 from tracehouse.engines.duckdb.write import catalog, database, queries, template, user_definitions
-from tracehouse.engines.duckdb.write.database import Built
+from tracehouse.engines.duckdb.write.build import BuildReport
 from tracehouse.engines.duckdb.write.lint import lint_own
 from tracehouse.publish.site import folder
 
@@ -47,7 +47,7 @@ def warehouse(made: Path, tmp_path: Path) -> Path:
     return shutil.copytree(made, tmp_path / "copy") / "warehouse"
 
 
-def build_with(warehouse: Path, files: Mapping[str, str]) -> Built:
+def build_with(warehouse: Path, files: Mapping[str, str]) -> BuildReport:
     for name, text in files.items():
         path = warehouse / "local" / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -19,6 +19,7 @@ from tracehouse.core.text import identifier, quoted
 from tracehouse.definitions.column_docs import comment_text
 from tracehouse.ingest.declare.trace import Column, Table, Trace
 from tracehouse.ingest.store.records import REJECTED_COLUMNS, Conversion, StoredFile
+from tracehouse.ingest.store.snapshot import Snapshot
 
 # DuckDB plans a union in more than linear time: with 3,000 partitions, half a minute for each statement.
 MOST_SELECTS = 500
@@ -27,48 +28,39 @@ MOST_SELECTS = 500
 def create_base_tables(
     connection: DuckDBPyConnection,
     traces: Iterable[Trace],
-    conversions: Sequence[Conversion],
-    warehouse: Path,
+    snapshot: Snapshot,
     copy_tables: bool,
 ) -> None:
     """Create `<trace>.<table>` for every declared table. A table without files is typed and empty.
 
-    `warehouse` is absolute. Raises UserError if a Parquet file cannot be read.
+    Raises UserError if a Parquet file cannot be read.
     """
     for trace in traces:
         connection.execute(f'create schema if not exists "{trace.name}"')
         for table in trace.tables:
-            kind = create_base_table(connection, trace, table, conversions, warehouse, copy_tables)
+            kind = create_base_table(connection, trace, table, snapshot, copy_tables)
             columns = {column.name: comment_text(column) for column in table.stored_columns}
             add_comments(connection, kind, f"{trace.name}.{table.name}", table.comment, columns)
 
 
 def create_base_table(
-    connection: DuckDBPyConnection,
-    trace: Trace,
-    table: Table,
-    conversions: Sequence[Conversion],
-    warehouse: Path,
-    copy_tables: bool,
+    connection: DuckDBPyConnection, trace: Trace, table: Table, snapshot: Snapshot, copy_tables: bool
 ) -> str:
     """Create a base table without comments, and return whether it is a `table` or a `view`."""
-    own = [c for c in conversions if (c.trace, c.table) == (trace.name, table.name)]
-    rows = " union all ".join(_select_partitions(table, own, warehouse)) or _select_nothing(
+    own = [c for c in snapshot.conversions if (c.trace, c.table) == (trace.name, table.name)]
+    rows = " union all ".join(_select_partitions(table, own, snapshot.warehouse)) or _select_nothing(
         table.stored_columns
     )
     return _create(connection, f"{trace.name}.{table.name}", rows, copy_tables)
 
 
-def create_rejected_rows(
-    connection: DuckDBPyConnection,
-    conversions: Sequence[Conversion],
-    warehouse: Path,
-    copy_tables: bool,
-) -> None:
+def create_rejected_rows(connection: DuckDBPyConnection, snapshot: Snapshot, copy_tables: bool) -> None:
     """Create `catalog.rejected_rows`, with the rejected rows of all tables."""
-    files = [stored for conversion in conversions for stored in conversion.rejected]
+    files = [stored for conversion in snapshot.conversions for stored in conversion.rejected]
     rows = (
-        _select_rows(REJECTED_COLUMNS, {}, files, warehouse) if files else _select_nothing(REJECTED_COLUMNS)
+        _select_rows(REJECTED_COLUMNS, {}, files, snapshot.warehouse)
+        if files
+        else _select_nothing(REJECTED_COLUMNS)
     )
     kind = _create(connection, "catalog.rejected_rows", rows, copy_tables)
     comment = "Rows of raw files that do not fit their base table, with the reason."

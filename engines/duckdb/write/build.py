@@ -4,7 +4,6 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import MappingProxyType
 
 import duckdb
 
@@ -13,37 +12,33 @@ from tracehouse.definitions.versions import explain_left_out
 from tracehouse.definitions.view_files import DRAFT
 from tracehouse.engines.duckdb.write import catalog, user_definitions, views
 from tracehouse.engines.duckdb.write.base_tables import create_base_tables, create_rejected_rows
-from tracehouse.engines.duckdb.write.materialized_views import StoredView
 from tracehouse.engines.duckdb.write.template import open_for_writing, template
 from tracehouse.ingest.declare.trace import all_traces
-from tracehouse.ingest.store.records import Conversion
-
-NO_VIEWS: Mapping[str, StoredView] = MappingProxyType({})
+from tracehouse.ingest.store.snapshot import MaterializedView, Snapshot
 
 
 @dataclass(frozen=True)
-class Outcome:
+class BuildReport:
     """The views and queries that failed, Tracehouse's before the user's, and notes on what is left out."""
 
-    problems: list[user_definitions.Problem]
-    notes: list[str]
+    problems: Sequence[user_definitions.Problem] = ()
+    notes: Sequence[str] = ()
+
+    @property
+    def all_notes(self) -> list[str]:
+        """The notes, and the problems as notes."""
+        return [*(f"{problem.error}. It was not created" for problem in self.problems), *self.notes]
 
 
-def build_file(
-    path: Path,
-    conversions: Sequence[Conversion],
-    warehouse: Path,
-    copy_tables: bool,
-    stored: Mapping[str, StoredView] = NO_VIEWS,
-) -> Outcome:
-    """Write a new database at `path` over conversions of a warehouse. `warehouse` is absolute.
+def build_file(path: Path, snapshot: Snapshot, copy_tables: bool) -> BuildReport:
+    """Write a new database over a snapshot at `path`. Its complete views read their files.
 
-    With `copy_tables` the database contains copies of the base tables. `stored` are the views that read
-    materialized files, by versioned name. Raises DefinitionError if a declaration or a figure is invalid.
+    With `copy_tables` the database contains copies of the base tables. Raises DefinitionError if a
+    declaration or a figure is invalid.
     """
     shutil.copyfile(template(), path)
     traces = list(all_traces().values())
-    with_data = {(conversion.trace, conversion.table) for conversion in conversions}
+    with_data = {(conversion.trace, conversion.table) for conversion in snapshot.conversions}
     replaced = [
         replace(
             trace, tables=tuple(t for t in trace.tables if copy_tables or (trace.name, t.name) in with_data)
@@ -54,18 +49,25 @@ def build_file(
         # The template lists what Tracehouse leaves out. Opening it as well would take as long as the data.
         skipped = connection.execute("from catalog.not_built").fetchall()
         connection.begin()
-        catalog.fill_sources(connection, traces, conversions)
-        create_base_tables(connection, replaced, conversions, warehouse, copy_tables)
-        create_rejected_rows(connection, conversions, warehouse, copy_tables)
-        views.read_views_from_files(
-            connection, {name: view.files for name, view in stored.items()}, warehouse
-        )
-        for name, view in stored.items():
-            catalog.record_stored(connection, name, view.at, view.bytes, view.files)
+        catalog.fill_sources(connection, traces, snapshot.conversions)
+        create_base_tables(connection, replaced, snapshot, copy_tables)
+        create_rejected_rows(connection, snapshot, copy_tables)
+        _read_from_files(connection, snapshot.views, snapshot.warehouse)
         connection.commit()
         drafts = _note_drafts(connection)
-        failed, _ = user_definitions.create(connection, warehouse / user_definitions.FOLDER)
-    return Outcome([*(user_definitions.Problem(*one) for one in skipped), *failed], drafts)
+        failed, _ = user_definitions.create(connection, snapshot.warehouse / user_definitions.FOLDER)
+    return BuildReport([*(user_definitions.Problem(*one) for one in skipped), *failed], drafts)
+
+
+def _read_from_files(
+    connection: duckdb.DuckDBPyConnection, materialized: Mapping[str, MaterializedView], warehouse: Path
+) -> None:
+    """Let views, by versioned name, read their files, and record it in the catalog."""
+    views.read_views_from_files(
+        connection, {name: view.files for name, view in materialized.items()}, warehouse
+    )
+    for name, view in materialized.items():
+        catalog.record_stored(connection, name, view)
 
 
 def _note_drafts(connection: duckdb.DuckDBPyConnection) -> list[str]:

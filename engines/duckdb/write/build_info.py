@@ -8,7 +8,7 @@ match.
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -21,6 +21,7 @@ from tracehouse.engines.names import DATABASE
 from tracehouse.ingest.store.files import write_atomically
 from tracehouse.ingest.store.layout import build_info_file
 from tracehouse.ingest.store.records import Conversion, record_name
+from tracehouse.ingest.store.snapshot import Snapshot
 
 _PACKAGE = Path(__file__).parents[3]
 # The layers that decide what a database contains.
@@ -40,6 +41,10 @@ class BuildInfo:
     contains_tables: bool = False
     with_views: bool = True
     view_files: Sequence[str] = ()
+
+    def over(self, snapshot: Snapshot) -> "BuildInfo":
+        """Return what a database of the same kind over a snapshot is built from."""
+        return replace(self, input_hash=snapshot.input_hash, view_files=snapshot.view_files)
 
 
 def hash_inputs(conversions: Sequence[Conversion], warehouse: Path) -> str:

@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple
-from datetime import datetime
 from pathlib import PurePosixPath
 
 import sqlglot
@@ -22,6 +21,7 @@ from tracehouse.engines.duckdb.write.base_tables import add_comments
 from tracehouse.ingest.declare.reference_curves import read_curves, traces_with_curves
 from tracehouse.ingest.declare.trace import Table, Trace, all_caveats, all_clocks
 from tracehouse.ingest.store.records import Conversion, Source
+from tracehouse.ingest.store.snapshot import MaterializedView
 
 
 def create_catalog(connection: DuckDBPyConnection) -> None:
@@ -117,16 +117,14 @@ def find_base_tables(names: Iterable[str], known: Mapping[str, Sequence[str]]) -
     return sorted({table for name in names for table in known.get(name, ())})
 
 
-def record_stored(
-    connection: DuckDBPyConnection, view: str, at: datetime, size: int, files: Sequence[str]
-) -> None:
-    """Record in `catalog.views` that a view, by versioned name, is read from some files of `size` bytes."""
+def record_stored(connection: DuckDBPyConnection, name: str, view: MaterializedView) -> None:
+    """Record in `catalog.views` that a view, by versioned name, is materialized."""
     connection.execute(
         """
         update catalog.views set stored = true, stored_at = ?, stored_bytes = ?, stored_files = ?
         where versioned_name = ?
         """,
-        [at, size, list(files), view],
+        [view.at, view.bytes, list(view.files), name],
     )
 
 

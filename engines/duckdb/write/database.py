@@ -7,7 +7,7 @@ files that are superseded in the manifest but kept for some days. A later kill l
 the views on demand; the next ingest materializes them.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,11 +15,9 @@ from pathlib import Path
 from tracehouse.core.errors import DefinitionError, UsageError, UserError
 from tracehouse.core.progress import Progress, ignore_progress
 from tracehouse.engines.duckdb.write import build_info, materialized_views
-from tracehouse.engines.duckdb.write.build import Outcome, build_file
+from tracehouse.engines.duckdb.write.build import BuildReport, build_file
 from tracehouse.engines.duckdb.write.build_info import BuildInfo
-from tracehouse.engines.duckdb.write.materialized_views import StoredView
 from tracehouse.engines.duckdb.write.template import template
-from tracehouse.engines.duckdb.write.user_definitions import Problem
 from tracehouse.engines.names import DATABASE
 from tracehouse.ingest import pipeline
 from tracehouse.ingest.pipeline import IngestResult, RunTasks
@@ -34,6 +32,7 @@ from tracehouse.ingest.store.layout import (
 )
 from tracehouse.ingest.store.lock import acquire, explain_write_errors
 from tracehouse.ingest.store.records import Conversion, Superseded, read_conversions
+from tracehouse.ingest.store.snapshot import Snapshot, take
 
 
 def _ignore_count(count: int) -> None:
@@ -42,15 +41,6 @@ def _ignore_count(count: int) -> None:
 
 def _ignore_result(result: IngestResult) -> None:
     """Ignore what was converted."""
-
-
-@dataclass(frozen=True)
-class Built:
-    """A published database, notes for the user, and the user's own views and queries that failed."""
-
-    path: Path
-    notes: Sequence[str]
-    problems: Sequence[Problem]
 
 
 @dataclass(frozen=True)
@@ -94,8 +84,13 @@ def ingest(
         result = pipeline.convert(raw_folders, warehouse, trace_names, progress, replacing, convert, only)
         on_converted(result)
         if result.conversions:
-            notes = _build_as_before(warehouse, result.conversions, progress, stored, workers, on_ready)
-            result = replace(result, notes=(*result.notes, *notes))
+            kind = build_info.read(warehouse)
+            kind = replace(kind, with_views=stored and kind.with_views)
+            snapshot, report = _publish(warehouse, result.conversions, kind, progress)
+            if snapshot.missing:
+                on_ready(len(snapshot.missing))
+            notes = _materialize(warehouse, snapshot, kind, progress, workers)
+            result = replace(result, notes=(*result.notes, *report.all_notes, *notes))
         remove_staging(warehouse)
     return result
 
@@ -126,7 +121,7 @@ def forget(warehouse: Path, names: Sequence[str]) -> list[str]:
 
 def build(
     warehouse: Path, copy_tables: bool = False, stored: bool = True, progress: Progress = ignore_progress
-) -> Built:
+) -> BuildReport:
     """Build the database again over the published files.
 
     With `copy_tables` the base tables are copied into the database: a single file that reads no others, so it
@@ -138,9 +133,9 @@ def build(
         # DuckDB would apply the write-ahead log of a killed build to the new database.
         remove_staging(warehouse)
         info = BuildInfo(contains_tables=copy_tables, with_views=stored and not copy_tables)
-        built = _build(warehouse, read_conversions(warehouse), info, progress, is_build=True)
+        report = _build(warehouse, read_conversions(warehouse), info, progress, is_forced=True)
         remove_staging(warehouse)
-    return built
+    return report
 
 
 def vacuum(warehouse: Path, older_than_days: float, keep_versions: int) -> tuple[list[Superseded], list[str]]:
@@ -185,76 +180,82 @@ def _view_files_in_use(warehouse: Path) -> Sequence[str] | None:
     return build_info.read(warehouse).view_files if build_info.is_unmodified(warehouse) else None
 
 
-def _build_as_before(
-    warehouse: Path,
-    conversions: Sequence[Conversion],
-    progress: Progress = ignore_progress,
-    stored: bool = True,
-    workers: Workers | None = None,
-    on_ready: Callable[[int], None] = _ignore_count,
-) -> list[str]:
+def _build_as_before(warehouse: Path, conversions: Sequence[Conversion]) -> list[str]:
     """Publish a database of the same kind as the existing one, and return notes."""
-    before = build_info.read(warehouse)
-    info = replace(before, with_views=stored and before.with_views)
-    built = _build(warehouse, conversions, info, progress, workers, on_ready)
-    return [*(f"{problem.error}. It was not created" for problem in built.problems), *built.notes]
+    return _build(warehouse, conversions, build_info.read(warehouse), ignore_progress).all_notes
 
 
 def _build(
     warehouse: Path,
     conversions: Sequence[Conversion],
-    info: BuildInfo,
+    kind: BuildInfo,
     progress: Progress,
-    workers: Workers | None = None,
-    on_ready: Callable[[int], None] = _ignore_count,
-    is_build: bool = False,
-) -> Built:
-    """Publish a database over some conversions, and then one that reads its materialized views from files.
+    is_forced: bool = False,
+) -> BuildReport:
+    """Publish a database over some conversions, and then one that reads its materialized views from files."""
+    snapshot, report = _publish(warehouse, conversions, kind, progress, is_forced)
+    notes = _materialize(warehouse, snapshot, kind, progress)
+    return replace(report, notes=[*report.notes, *notes])
 
-    `info` says what kind of database. Unless `is_build`, an existing database with the same inputs is kept.
+
+def _publish(
+    warehouse: Path,
+    conversions: Sequence[Conversion],
+    kind: BuildInfo,
+    progress: Progress,
+    is_forced: bool = False,
+) -> tuple[Snapshot, BuildReport]:
+    """Publish the manifest, and a database over some conversions and the views that are materialized already.
+
+    Unless `is_forced`, an existing database with the same inputs is kept.
     """
     integrity.check_sizes(warehouse, conversions)
     root = resolve_warehouse(warehouse)
-    planned = materialized_views.plan(conversions) if info.with_views else {}
-    complete = materialized_views.find_complete(root, planned)
-    files = materialized_views.list_paths(planned, complete)
-    info = replace(info, input_hash=build_info.hash_inputs(conversions, root), view_files=files)
-    own = Outcome([], [])
-    notes: list[str] = []
-    if is_build or build_info.read(root) != info or not build_info.is_unmodified(root):
-        own = _replace_database(warehouse, conversions, info, complete, progress)
-    else:
+    planned = materialized_views.plan(conversions) if kind.with_views else {}
+    snapshot = take(root, conversions, build_info.hash_inputs(conversions, root), planned)
+    info = kind.over(snapshot)
+    if not is_forced and build_info.read(root) == info and build_info.is_unmodified(root):
         records.publish(warehouse, conversions)
-    if len(complete) < len(planned):
-        on_ready(len(planned) - len(complete))
-        compute_units = workers.compute_units if workers else None
-        notes = materialized_views.materialize(root, conversions, planned, progress, compute_units)
-        complete = materialized_views.find_complete(root, planned)
-        info = replace(info, view_files=materialized_views.list_paths(planned, complete))
-        if build_info.read(root) != info:
-            _replace_database(warehouse, conversions, info, complete, progress)
-    return Built(warehouse / DATABASE, [*own.notes, *notes], own.problems)
+        return snapshot, BuildReport()
+    staged, report = _stage(warehouse, snapshot, info, progress)
+    records.publish(warehouse, conversions)
+    _replace_database(warehouse, staged, info)
+    return snapshot, report
 
 
-def _replace_database(
-    warehouse: Path,
-    conversions: Sequence[Conversion],
-    info: BuildInfo,
-    complete: Mapping[str, StoredView],
-    progress: Progress,
-) -> Outcome:
-    """Build a database, publish the manifest, and rename the database over the old one.
+def _materialize(
+    warehouse: Path, published: Snapshot, kind: BuildInfo, progress: Progress, workers: Workers | None = None
+) -> list[str]:
+    """Compute the missing files, and publish a database that reads them. Returns notes on views that fail."""
+    if not published.missing:
+        return []
+    compute_units = workers.compute_units if workers else None
+    failures = materialized_views.materialize(published, progress, compute_units)
+    complete = take(published.warehouse, published.conversions, published.input_hash, published.planned)
+    if complete.views != published.views:
+        info = kind.over(complete)
+        staged, _ = _stage(warehouse, complete, info, progress)
+        _replace_database(warehouse, staged, info)
+    return materialized_views.explain_missing(complete, failures)
 
-    Until the rename, the old database reads superseded files, which the store keeps for some days. Returns
-    the outcome for the user's own views and queries.
-    """
-    root = resolve_warehouse(warehouse)
+
+def _stage(
+    warehouse: Path, snapshot: Snapshot, info: BuildInfo, progress: Progress
+) -> tuple[Path, BuildReport]:
+    """Build a database in the staging folder. Returns its path, and what failed."""
     progress("building the database", 0, 0)
-    staged = staging_folder(root) / DATABASE
+    staged = staging_folder(snapshot.warehouse) / DATABASE
     with explain_write_errors(warehouse, DATABASE), _recorded_failure(warehouse):
         staged.unlink(missing_ok=True)
-        own = build_file(staged, conversions, root, info.contains_tables, complete)
-    records.publish(warehouse, conversions)
+        return staged, build_file(staged, snapshot, info.contains_tables)
+
+
+def _replace_database(warehouse: Path, staged: Path, info: BuildInfo) -> None:
+    """Rename a new database over the old one.
+
+    Until the rename, the old database reads superseded files, which the store keeps for some days.
+    """
+    root = resolve_warehouse(warehouse)
     with explain_write_errors(warehouse, DATABASE):
         build_info.write(root, info, staged)
         failed_build_file(root).unlink(missing_ok=True)
@@ -263,4 +264,3 @@ def _replace_database(
     staged.replace(warehouse / DATABASE)
     with explain_write_errors(warehouse, DATABASE):
         record_superseded(root, info.view_files)
-    return own

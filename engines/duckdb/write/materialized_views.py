@@ -16,7 +16,6 @@ import uuid
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import astuple, dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 import duckdb
@@ -39,6 +38,7 @@ from tracehouse.ingest.store.files import PARQUET_OPTIONS, stage
 from tracehouse.ingest.store.integrity import OnBytes
 from tracehouse.ingest.store.layout import VIEWS_FOLDER, staging_folder
 from tracehouse.ingest.store.records import Conversion
+from tracehouse.ingest.store.snapshot import Plan, PlannedFile, Snapshot, of_partition
 
 # With fewer rows in the base tables, computing a view takes no longer than opening its file.
 LEAST_ROWS = 400_000
@@ -68,45 +68,13 @@ class StorageRule:
 
 
 @dataclass(frozen=True)
-class Part:
-    """A planned file with rows of a view. `path` is relative to the warehouse.
-
-    The rows are sorted by `order`, and computed from one `partition` of the base tables, or from all if it is
-    None. `bytes_read` is the size of the base tables' files.
-    """
-
-    order: tuple[str, ...]
-    partition: str | None
-    path: str
-    bytes_read: int
-
-
-Plan = Mapping[str, Sequence[Part]]
-"""The planned files of views by versioned name. Each view comes after the views that it reads."""
-
-
-@dataclass(frozen=True)
-class StoredView:
-    """A materialized view: its files below the warehouse, their size, and the time of the newest, in UTC.
-
-    `files` are the files with rows, or one file if all are empty. `bytes` is the size of all files.
-    """
-
-    files: tuple[str, ...]
-    bytes: int
-    at: datetime
-
-
-@dataclass(frozen=True)
 class Unit:
     """Work for one process: the missing files over one partition of the base tables, None for all.
 
-    `memory_bytes` is DuckDB's limit.
+    The snapshot has the conversions of that partition. `memory_bytes` is DuckDB's limit.
     """
 
-    warehouse: Path
-    conversions: Sequence[Conversion]
-    plan: Plan
+    snapshot: Snapshot
     partition: str | None
     memory_bytes: int
 
@@ -122,11 +90,11 @@ def plan(conversions: Sequence[Conversion]) -> Plan:
         return {}
     views = _views_in_order()
     planned = {
-        name: _plan_parts(view, rule, views, conversions)
+        name: _plan_files(view, rule, views, conversions)
         for name, view in views.items()
         if (rule := storage_rule(view))
     }
-    return {name: parts for name, parts in planned.items() if parts}
+    return {name: files for name, files in planned.items() if files}
 
 
 def storage_rule(view: ViewFile) -> StorageRule | None:
@@ -140,92 +108,70 @@ def storage_rule(view: ViewFile) -> StorageRule | None:
     return StorageRule(tuple(order), bool(match["parts"]))
 
 
-def find_complete(warehouse: Path, planned: Plan) -> dict[str, StoredView]:
-    """Return the planned views whose files all exist, by versioned name."""
-    found = {}
-    for name, parts in planned.items():
-        rows = {part.path: view_store.count_rows(warehouse, part.path) for part in parts}
-        if None not in rows.values():
-            facts = [(warehouse / path).stat() for path in rows]
-            newest = datetime.fromtimestamp(max(fact.st_mtime for fact in facts), UTC)
-            files = tuple([path for path in rows if rows[path]] or [parts[0].path])
-            size = sum(fact.st_size for fact in facts)
-            found[name] = StoredView(files, size, newest.replace(tzinfo=None, microsecond=0))
-    return found
-
-
-def list_paths(planned: Plan, names: Collection[str]) -> list[str]:
-    """Return the planned files of the named views, sorted."""
-    return sorted(part.path for name in names for part in planned[name])
-
-
 def materialize(
-    warehouse: Path,
-    conversions: Sequence[Conversion],
-    planned: Plan,
-    progress: Progress,
-    compute_units: ComputeUnits | None = None,
-) -> list[str]:
-    """Compute the planned files that are missing, by `compute_units` or else in this process.
+    snapshot: Snapshot, progress: Progress, compute_units: ComputeUnits | None = None
+) -> dict[str, str]:
+    """Compute the missing files of a snapshot, by `compute_units` or else in this process.
 
-    Reports `bytes_read` of each file as progress. Returns a note on each view that is still incomplete.
+    Reports `bytes_read` of each file as progress. Returns the views that failed, with reasons.
     """
-    missing = [part for parts in planned.values() for part in parts if _is_missing(warehouse, part)]
-    total = sum(part.bytes_read for part in missing)
+    missing = [file for files in snapshot.missing.values() for file in files]
+    total = sum(file.bytes_read for file in missing)
 
     def report_bytes(more_bytes: int) -> None:
         progress(PROGRESS_LABEL, more_bytes, total)
 
-    memory_bytes = memory.limit_of_ingest() if missing else 0
-    if missing:
-        report_bytes(0)
+    memory_bytes = memory.limit_of_ingest()
+    report_bytes(0)
     failures: dict[str, str] = {}
-    partitions = sorted({part.partition for part in missing if part.partition is not _ALL})
+    partitions = sorted({file.partition for file in missing if file.partition is not _ALL})
     # Views over all partitions may read files of views that were computed partition by partition.
-    for batch in (partitions, [_ALL] if any(part.partition is _ALL for part in missing) else []):
-        units = [
-            Unit(warehouse, _of_partition(conversions, one), planned, one, memory_bytes) for one in batch
-        ]
+    for batch in (partitions, [_ALL] if any(file.partition is _ALL for file in missing) else []):
+        units = [Unit(snapshot.of_partition(one), one, memory_bytes) for one in batch]
         if compute_units is None:
             for unit in units:
                 failures |= compute_unit(unit, report_bytes)
             continue
         for unit, failed in zip(units, compute_units(units), strict=True):
             failures |= failed
-            report_bytes(sum(part.bytes_read for part in missing if part.partition == unit.partition))
-    complete = find_complete(warehouse, planned)
+            report_bytes(sum(file.bytes_read for file in missing if file.partition == unit.partition))
+    return failures
+
+
+def explain_missing(snapshot: Snapshot, failures: Mapping[str, str]) -> list[str]:
+    """Return a note on each view of a snapshot that is not materialized."""
     return [
         f"{name} is not materialized, so that each query computes it: "
         f"{failures.get(name, 'its file is missing')}. The next `traces ingest` tries again"
-        for name in planned
-        if name not in complete
+        for name in snapshot.missing
     ]
 
 
 def compute_unit(unit: Unit, on_bytes: OnBytes = lambda _: None) -> dict[str, str]:
     """Compute a unit in this process. Returns the failed views by versioned name, with reasons."""
-    warehouse = unit.warehouse
+    warehouse, partition = unit.snapshot.warehouse, unit.partition
     views = _views_in_order()
+    # A worker that is considered dead may have written some files of the same unit.
     missing = {
         name: lacking
-        for name, parts in unit.plan.items()
-        if (lacking := [p for p in parts if p.partition == unit.partition and _is_missing(warehouse, p)])
+        for name, files in unit.snapshot.missing.items()
+        if (lacking := [one for one in files if one.partition == partition and _is_missing(warehouse, one)])
     }
     needed = [views[name] for name in _dependencies(missing, views)]
     failures = {}
     with closing(_connect(warehouse, unit.memory_bytes)) as connection:
-        _create_tables(connection, needed, _of_partition(unit.conversions, unit.partition), warehouse)
+        _create_tables(connection, needed, unit.snapshot)
         for view in needed:
             name = view.versioned
             create_view(connection, view, is_commented=False)
-            for part in missing.get(name, ()):
-                if failure := _write_part(connection, warehouse, name, part):
+            for planned in missing.get(name, ()):
+                if failure := _write_file(connection, warehouse, name, planned):
                     failures[name] = failure
-                on_bytes(part.bytes_read)
+                on_bytes(planned.bytes_read)
             # A file over all partitions cannot replace the file of one partition.
-            own = [p for p in unit.plan.get(name, ()) if unit.partition in (_ALL, p.partition)]
-            if own and not any(_is_missing(warehouse, part) for part in own):
-                files = read_parquet([part.path for part in own], warehouse)
+            own = [one for one in unit.snapshot.planned.get(name, ()) if partition in (_ALL, one.partition)]
+            if own and not any(_is_missing(warehouse, one) for one in own):
+                files = read_parquet([one.path for one in own], warehouse)
                 connection.execute(f"create or replace view {name} as from {files}")
     return failures
 
@@ -241,9 +187,9 @@ def _dependencies(names: Iterable[str], views: Mapping[str, ViewFile]) -> list[s
     return [name for name in with_dependencies(names, reads) if name in views]
 
 
-def _plan_parts(
+def _plan_files(
     view: ViewFile, rule: StorageRule, views: Mapping[str, ViewFile], conversions: Sequence[Conversion]
-) -> list[Part]:
+) -> list[PlannedFile]:
     """Plan the files of a view; none if its base tables have few rows."""
     tables = sources([view.versioned], {name: one.references for name, one in views.items()})
     read = [conversion for conversion in conversions if conversion.table_name in tables and conversion.files]
@@ -254,16 +200,16 @@ def _plan_parts(
     statements = [(name, views[name].sha256) for name in _dependencies([view.versioned], views)]
     definition = [statements, macros_hash(), rule.order, *clocks]
     folder = f"{VIEWS_FOLDER}/{view.schema}/{view.versioned.split('.')[1]}"
-    parts = []
+    planned = []
     for partition in sorted({one.partition for one in read}) if rule.per_partition else [_ALL]:
         files = [
             (one.table_name, one.partition, stored.sha256, stored.bytes)
-            for one in _of_partition(read, partition)
+            for one in of_partition(read, partition)
             for stored in one.files
         ]
         path = f"{folder}/{_hash_inputs(definition, files)}.parquet"
-        parts.append(Part(rule.order, partition, path, sum(file[-1] for file in files)))
-    return parts
+        planned.append(PlannedFile(rule.order, partition, path, sum(file[-1] for file in files)))
+    return planned
 
 
 def _hash_inputs(definition: Sequence[object], files: Iterable[tuple]) -> str:
@@ -271,12 +217,8 @@ def _hash_inputs(definition: Sequence[object], files: Iterable[tuple]) -> str:
     return hashlib.sha256(inputs.encode()).hexdigest()[:_HASH_DIGITS]
 
 
-def _of_partition(conversions: Sequence[Conversion], partition: str | None) -> list[Conversion]:
-    return [one for one in conversions if partition is _ALL or one.partition == partition]
-
-
-def _is_missing(warehouse: Path, part: Part) -> bool:
-    return view_store.count_rows(warehouse, part.path) is None
+def _is_missing(warehouse: Path, planned: PlannedFile) -> bool:
+    return view_store.count_rows(warehouse, planned.path) is None
 
 
 def _connect(warehouse: Path, memory_bytes: int) -> duckdb.DuckDBPyConnection:
@@ -291,10 +233,7 @@ def _connect(warehouse: Path, memory_bytes: int) -> duckdb.DuckDBPyConnection:
 
 
 def _create_tables(
-    connection: duckdb.DuckDBPyConnection,
-    views: Collection[ViewFile],
-    conversions: Sequence[Conversion],
-    warehouse: Path,
+    connection: duckdb.DuckDBPyConnection, views: Collection[ViewFile], snapshot: Snapshot
 ) -> None:
     """Create the tables that some views read, and the views' schemas."""
     read = {name for view in views for name in view.references}
@@ -307,21 +246,23 @@ def _create_tables(
         for table in trace.tables:
             if f"{trace.name}.{table.name}" in read:
                 connection.execute(f'create schema if not exists "{trace.name}"')
-                create_base_table(connection, trace, table, conversions, warehouse, copy_tables=False)
+                create_base_table(connection, trace, table, snapshot, copy_tables=False)
 
 
-def _write_part(connection: duckdb.DuckDBPyConnection, warehouse: Path, name: str, part: Part) -> str:
-    """Write the rows of a view to the file of a part. Returns the reason of a failure, or an empty text."""
+def _write_file(
+    connection: duckdb.DuckDBPyConnection, warehouse: Path, name: str, planned: PlannedFile
+) -> str:
+    """Write the rows of a view to a planned file. Returns the reason of a failure, or an empty text."""
     # The name is unique, because a process that is considered dead may still be writing.
     path = staging_folder(warehouse) / f"{name}-{uuid.uuid4().hex}.parquet"
-    order = ", ".join(f'"{column}"' for column in part.order)
+    order = ", ".join(f'"{column}"' for column in planned.order)
     rows = f"from {name} order by {order}" if order else f"from {name}"
-    footer = f"kv_metadata {{{view_store.PATH_IN_FOOTER}: {quoted(part.path)}}}"
+    footer = f"kv_metadata {{{view_store.PATH_IN_FOOTER}: {quoted(planned.path)}}}"
     try:
         connection.execute(f"copy ({rows}) to {quoted(str(path))} ({_OPTIONS}, {footer})")
         if shutil.disk_usage(warehouse).free < LEAST_FREE_BYTES:
             return "it would fill the disk. Free disk space"
-        view_store.add(warehouse, stage(path, 0), part.path)
+        view_store.add(warehouse, stage(path, 0), planned.path)
     except (duckdb.Error, OSError) as error:
         return (str(error) or type(error).__name__).splitlines()[0]
     finally:

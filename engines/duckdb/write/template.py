@@ -39,11 +39,12 @@ from tracehouse.engines.duckdb.write.build_info import hash_definitions, hash_fi
 from tracehouse.engines.duckdb.write.queries import create_queries
 from tracehouse.engines.duckdb.write.views import create_views, describe_views
 from tracehouse.ingest.declare.trace import all_traces
+from tracehouse.ingest.store.snapshot import Snapshot
 
 # The oldest storage format that supports typed macro parameters.
 STORAGE_VERSION = "v1.4.0"
 
-_NO_FOLDER = Path("/")
+_NO_DATA = Snapshot(Path("/"))
 # One for each version of the package or of DuckDB; those that were not used for longest are deleted.
 _MOST_TEMPLATES = 8
 
@@ -153,8 +154,8 @@ def _create_definitions(connection: duckdb.DuckDBPyConnection, invalid: Mapping[
     connection.execute(macros_sql())
     catalog.create_catalog(connection)
     catalog.fill_traces(connection, traces)
-    create_base_tables(connection, traces, [], _NO_FOLDER, copy_tables=False)
-    create_rejected_rows(connection, [], _NO_FOLDER, copy_tables=False)
+    create_base_tables(connection, traces, _NO_DATA, copy_tables=False)
+    create_rejected_rows(connection, _NO_DATA, copy_tables=False)
     catalog.fill_sources(connection, traces, [])
     described = describe_views(views)
     # If that version of a view is left out, its plain name must not mean an earlier one.
