@@ -1,7 +1,7 @@
 """Build a database file: a copy of the template, which has all definitions and no data, filled with data."""
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -57,6 +57,14 @@ def build_file(path: Path, snapshot: Snapshot, copy_tables: bool) -> BuildReport
         drafts = _note_drafts(connection)
         failed, _ = user_definitions.create(connection, snapshot.warehouse / user_definitions.FOLDER)
     return BuildReport([*(user_definitions.Problem(*one) for one in skipped), *failed], drafts)
+
+
+def point_views_at_files(path: Path, snapshot: Snapshot, names: Iterable[str]) -> None:
+    """Let views of an existing database, by versioned name, read their files in a snapshot."""
+    with open_for_writing(path) as connection:
+        connection.begin()
+        _read_from_files(connection, {name: snapshot.views[name] for name in names}, snapshot.warehouse)
+        connection.commit()
 
 
 def _read_from_files(

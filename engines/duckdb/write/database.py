@@ -1,12 +1,13 @@
 """Change a warehouse: ingest, forget, build, vacuum.
 
 An ingest converts raw files, builds a database in the staging folder, publishes the manifest, and renames the
-database over the old one. Then it computes the materialized views, and publishes a database that reads their
-files. Readers see one complete version. A kill before the first rename leaves the old database, which reads
-files that are superseded in the manifest but kept for some days. A later kill leaves a database that computes
-the views on demand; the next ingest materializes them.
+database over the old one. Then it computes the materialized views, and publishes a copy of the database in
+which these views read their files. Readers see one complete version. A kill before the first rename leaves
+the old database, which reads files that are superseded in the manifest but kept for some days. A later kill
+leaves a database that computes the views on demand; the next ingest materializes them.
 """
 
+import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -15,7 +16,7 @@ from pathlib import Path
 from tracehouse.core.errors import DefinitionError, UsageError, UserError
 from tracehouse.core.progress import Progress, ignore_progress
 from tracehouse.engines.duckdb.write import build_info, materialized_views
-from tracehouse.engines.duckdb.write.build import BuildReport, build_file
+from tracehouse.engines.duckdb.write.build import BuildReport, build_file, point_views_at_files
 from tracehouse.engines.duckdb.write.build_info import BuildInfo
 from tracehouse.engines.duckdb.write.template import template
 from tracehouse.engines.names import DATABASE
@@ -217,7 +218,8 @@ def _publish(
     if not is_forced and build_info.read(root) == info and build_info.is_unmodified(root):
         records.publish(warehouse, conversions)
         return snapshot, BuildReport()
-    staged, report = _stage(warehouse, snapshot, info, progress)
+    with _staged(warehouse, progress) as staged:
+        report = build_file(staged, snapshot, info.contains_tables)
     records.publish(warehouse, conversions)
     _replace_database(warehouse, staged, info)
     return snapshot, report
@@ -232,22 +234,26 @@ def _materialize(
     compute_units = workers.compute_units if workers else None
     failures = materialized_views.materialize(published, progress, compute_units)
     complete = take(published.warehouse, published.conversions, published.input_hash, published.planned)
-    if complete.views != published.views:
-        info = kind.over(complete)
-        staged, _ = _stage(warehouse, complete, info, progress)
-        _replace_database(warehouse, staged, info)
+    if computed := [name for name in complete.views if name not in published.views]:
+        with _staged(warehouse, progress) as staged:
+            if build_info.is_unmodified(published.warehouse):
+                shutil.copyfile(published.warehouse / DATABASE, staged)
+                point_views_at_files(staged, complete, computed)
+            else:
+                # Another program has changed it since its publication.
+                build_file(staged, complete, kind.contains_tables)
+        _replace_database(warehouse, staged, kind.over(complete))
     return materialized_views.explain_missing(complete, failures)
 
 
-def _stage(
-    warehouse: Path, snapshot: Snapshot, info: BuildInfo, progress: Progress
-) -> tuple[Path, BuildReport]:
-    """Build a database in the staging folder. Returns its path, and what failed."""
+@contextmanager
+def _staged(warehouse: Path, progress: Progress) -> Iterator[Path]:
+    """Yield the path of a database to write in the staging folder, and explain errors."""
     progress("building the database", 0, 0)
-    staged = staging_folder(snapshot.warehouse) / DATABASE
+    staged = staging_folder(resolve_warehouse(warehouse)) / DATABASE
     with explain_write_errors(warehouse, DATABASE), _recorded_failure(warehouse):
         staged.unlink(missing_ok=True)
-        return staged, build_file(staged, snapshot, info.contains_tables)
+        yield staged
 
 
 def _replace_database(warehouse: Path, staged: Path, info: BuildInfo) -> None:
