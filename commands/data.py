@@ -4,7 +4,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from tracehouse.commands import options
 from tracehouse.commands.console import print_converted, print_ingest, say
@@ -13,6 +13,9 @@ from tracehouse.core import signals
 from tracehouse.core.errors import UsageError, UserError
 from tracehouse.engines.names import LOCAL, Engine
 from tracehouse.ingest.traces import trace_names
+
+if TYPE_CHECKING:
+    from tracehouse.ingest.pipeline import IngestResult
 
 _Metrics = Annotated[list[str], repeatable("--metric", "Also telemetry of this metric, or all.", "NAME")]
 _Clusters = Annotated[list[str], repeatable("--cluster", "Also telemetry of this cluster.", "NAME")]
@@ -149,27 +152,28 @@ def run_ingest(
 
     with ExitStack() as stack:
         stack.enter_context(signals.print_at_end(describe_interruption))
-        workers = None
+        workers = database.IN_THIS_PROCESS
         if engine is Engine.SPARK:
             from tracehouse.engines.spark.ingest_workers import on_cluster
 
             workers = stack.enter_context(on_cluster(master))
         progress = stack.enter_context(byte_bars())
 
-        def report_ready(views: int) -> None:
-            say(f"You can query now. Computing {views} views that are slow until then", stderr=True)
+        def report_published(result: "IngestResult", views: int) -> None:
+            print_converted(result)
+            if views:
+                say(f"You can query now. Computing {views} views that are slow until then", stderr=True)
 
         result = database.ingest(
             raw,
             warehouse,
             traces,
             progress,
-            replace,
-            workers,
-            not no_materialized_views,
-            report_ready,
-            only,
-            print_converted,
+            replacing=replace,
+            only=only,
+            stored=not no_materialized_views,
+            workers=workers,
+            on_published=report_published,
         )
     print_ingest(result, warehouse, next_step)
 

@@ -32,11 +32,29 @@ from tracehouse.ingest.memory import limit_of_ingest
 from tracehouse.ingest.store import noted_files, records
 from tracehouse.ingest.store.records import Conversion, Journal, Key
 
-RunTasks = Callable[[Sequence[Task], Path, Event], list[TaskResult]]
-"""Runs tasks for a warehouse and returns their results in order. It stops early when the event is set."""
+RunTasks = Callable[[Sequence[Task], Journal, Event], list[TaskResult]]
+"""Runs tasks and returns their results in order. It stops early when the event is set."""
 
 # A table keeps several threads busy (inflate, parse, sort, write); a third table would only cost memory.
 TABLES_AT_ONCE = 2
+
+
+def run_tasks_here(tasks: Sequence[Task], journal: Journal, stop: Event) -> list[TaskResult]:
+    """Run several tasks at a time in this process, and return their results in the order of the tasks."""
+    at_once = min(TABLES_AT_ONCE, os.cpu_count() or 1)
+    with ThreadPoolExecutor(at_once) as pool:
+        # The largest task runs first. If it ran last, the other threads would wait for it.
+        futures = {
+            task.group: pool.submit(run_task, task, journal)
+            for task in sorted(tasks, key=lambda task: _sum_bytes(task.matched_files), reverse=True)
+        }
+        try:
+            for future in as_completed(futures.values()):
+                future.result()
+        finally:
+            stop.set()
+            pool.shutdown(cancel_futures=True)
+        return [futures[task.group].result() for task in tasks]
 
 
 @dataclass(frozen=True)
@@ -61,7 +79,7 @@ def convert(
     trace_names: Sequence[str],
     progress: Progress,
     replacing: bool = False,
-    run_tasks: RunTasks | None = None,
+    run_tasks: RunTasks = run_tasks_here,
     only: Sequence[str] = (),
 ) -> IngestResult:
     """Convert the new and changed raw files of the named traces, or of all traces if none is named.
@@ -69,7 +87,7 @@ def convert(
     Earlier conversions stay, unless another version of the same raw file is found. With `replacing`, each
     table for which raw files are found afterwards contains the rows of these files only, provided that all of
     them can be read. If a raw file cannot be read, the rows of its last version stay. `run_tasks` may run the
-    tasks in other processes; the default runs them in this one. `only` selects partitions of partitioned
+    tasks in other processes. `only` selects partitions of partitioned
     tables (see `selection`). The caller holds the lock of the warehouse and publishes the result.
     """
     traces, selection = check_arguments(raw_folders, trace_names, only)
@@ -92,7 +110,7 @@ def convert(
     published = {conversion.key: conversion for conversion in journal.published.conversions}
     stop = Event()
     tasks = _plan_tasks(chosen, published, warehouse, replacing, partial(_report_bytes, progress, stop))
-    results = (run_tasks or partial(_run_tasks, journal))(tasks, warehouse, stop)
+    results = run_tasks(tasks, journal, stop)
     refuse_in_all_tables(tasks, results)
     converted = {key: conversion for result in results for key, conversion in result.converted.items()}
     unchanged = {key: conversion for result in results for key, conversion in result.unchanged.items()}
@@ -179,24 +197,6 @@ def find_conversions(conversions: Sequence[Conversion], names: Sequence[str]) ->
 def _list_source_names(conversion: Conversion) -> set[str]:
     files = {name for source in conversion.sources for name in (source.file, source.member)}
     return {conversion.source, *files, *(PurePosixPath(file).name for file in files)}
-
-
-def _run_tasks(journal: Journal, tasks: Sequence[Task], _: Path, stop: Event) -> list[TaskResult]:
-    """Run several tasks at a time, and return their results in the order of the tasks."""
-    at_once = min(TABLES_AT_ONCE, os.cpu_count() or 1)
-    with ThreadPoolExecutor(at_once) as pool:
-        # The largest task runs first. If it ran last, the other threads would wait for it.
-        futures = {
-            task.group: pool.submit(run_task, task, journal)
-            for task in sorted(tasks, key=lambda task: _sum_bytes(task.matched_files), reverse=True)
-        }
-        try:
-            for future in as_completed(futures.values()):
-                future.result()
-        finally:
-            stop.set()
-            pool.shutdown(cancel_futures=True)
-        return [futures[task.group].result() for task in tasks]
 
 
 def check_arguments(

@@ -10,7 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
 
@@ -22,6 +21,7 @@ from tracehouse.engines.spark.session import explain_errors, open_session
 from tracehouse.ingest.convert.incremental import TaskResult, run_task
 from tracehouse.ingest.convert.raw_file import Task
 from tracehouse.ingest.memory import WORKER_BYTES
+from tracehouse.ingest.store.integrity import OnBytes
 from tracehouse.ingest.store.records import Journal
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def create_workers(session: "SparkSession") -> Workers:
     return Workers(partial(run_tasks, session), partial(compute_units, session))
 
 
-def run_tasks(session: "SparkSession", tasks: Sequence[Task], warehouse: Path, _: Event) -> list[TaskResult]:
+def run_tasks(session: "SparkSession", tasks: Sequence[Task], _: Journal, __: Event) -> list[TaskResult]:
     """Run the tasks of an ingest on the workers, and return their results in order.
 
     Raises UserError if the warehouse is not writable or the cluster fails.
@@ -74,16 +74,18 @@ def _run(task: Task) -> TaskResult | UserError:
         return error
 
 
-def compute_units(session: "SparkSession", units: Sequence[Unit]) -> list[dict[str, str]]:
-    """Compute units of materialized views on the workers, and return the failed views of each, with reasons.
+def compute_units(session: "SparkSession", units: Sequence[Unit], on_bytes: OnBytes) -> dict[str, str]:
+    """Compute units of materialized views on the workers, and return the failed views with reasons.
 
     Raises UserError if the cluster fails.
     """
     if not units:
-        return []
+        return {}
     sent = [replace(unit, memory_bytes=WORKER_BYTES) for unit in units]
     with explain_errors():
-        return session.sparkContext.parallelize(sent, len(sent)).map(compute_unit).collect()
+        failures = session.sparkContext.parallelize(sent, len(sent)).map(compute_unit).collect()
+    on_bytes(sum(unit.bytes_read for unit in units))
+    return {name: reason for failed in failures for name, reason in failed.items()}
 
 
 def _sum_bytes(task: Task) -> int:

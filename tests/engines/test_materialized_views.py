@@ -26,6 +26,7 @@ from tracehouse.engines.duckdb.write import build_info, database, materialized_v
 from tracehouse.engines.duckdb.write.materialized_views import storage_rule
 from tracehouse.engines.names import DATABASE
 from tracehouse.ingest import memory
+from tracehouse.ingest.pipeline import IngestResult
 from tracehouse.ingest.store import cleanup, integrity, records
 from tracehouse.ingest.store.snapshot import take
 
@@ -199,22 +200,16 @@ def test_publishes_base_tables_and_then_all_views(few: Path) -> None:
     seen: list[tuple[bool, list]] = []
     reported: list[tuple[str, int, int]] = []
 
-    def look(views: int) -> None:
-        # The converted tables are reported first.
-        assert views == len(planned) > 0 and converted == {"acme.gpu_metric"}
+    def look(result: IngestResult, views: int) -> None:
+        assert views == len(planned) > 0
+        assert {one.table_name for one in result.converted} == {"acme.gpu_metric"}
         seen.append(((HOURLY,) in query_rows(few, KEPT), query_rows(few, MEANS)))
 
     change_kalos(few)
     write(few.with_name("raw"), "utilization/seren/GPU_UTIL.csv", SEREN.replace("3.0,", "4.0,"))
     planned = materialized_views.plan(records.read_conversions(few))
-    converted: set[str] = set()
     outcome = database.ingest(
-        [few.with_name("raw")],
-        few,
-        [],
-        lambda *more: reported.append(more),
-        on_ready=look,
-        on_converted=lambda result: converted.update(one.table_name for one in result.converted),
+        [few.with_name("raw")], few, [], lambda *more: reported.append(more), on_published=look
     )
     assert not outcome.problems
     rows = [("kalos", 8 / 3), ("seren", 8 / 3)]
@@ -232,9 +227,11 @@ def test_two_publications_give_the_database_of_one_build(few: Path) -> None:
     own.parent.mkdir(parents=True)
     own.write_text(f"create or replace view mine.hourly_v1 as select * from {HOURLY};\n", encoding="utf-8")
     change_kalos(few)
-    ready: list[int] = []
-    database.ingest([few.with_name("raw")], few, [], quiet, on_ready=ready.append)
-    assert ready and (HOURLY,) in query_rows(few, KEPT) and query_rows(few, "from mine.hourly")
+    missing: list[int] = []
+    database.ingest(
+        [few.with_name("raw")], few, [], quiet, on_published=lambda _, views: missing.append(views)
+    )
+    assert missing > [0] and (HOURLY,) in query_rows(few, KEPT) and query_rows(few, "from mine.hourly")
     found = list_contents(few)
     built = (few / DATABASE).stat().st_ino
     assert not database.build(few).notes

@@ -15,6 +15,7 @@ from tracehouse.engines.duckdb.write.materialized_views import Unit
 from tracehouse.engines.spark.ingest_workers import create_workers
 from tracehouse.ingest.pipeline import IngestResult
 from tracehouse.ingest.store import records
+from tracehouse.ingest.store.integrity import OnBytes
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -61,9 +62,9 @@ def test_materialized_views_of_workers_are_the_same(
     tried: list[Unit] = []
     workers = create_workers(spark)
 
-    def record_units(units: Sequence[Unit]) -> list[dict[str, str]]:
+    def record_units(units: Sequence[Unit], on_bytes: OnBytes) -> dict[str, str]:
         tried.extend(units)
-        return list(workers.compute_units(units))
+        return workers.compute_units(units, on_bytes)
 
     outcome = database.ingest(
         [sample_raw], there, ["pai", "acme"], quiet, workers=replace(workers, compute_units=record_units)

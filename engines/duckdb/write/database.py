@@ -18,6 +18,7 @@ from tracehouse.core.progress import Progress, ignore_progress
 from tracehouse.engines.duckdb.write import build_info, materialized_views
 from tracehouse.engines.duckdb.write.build import BuildReport, build_file, point_views_at_files
 from tracehouse.engines.duckdb.write.build_info import BuildInfo
+from tracehouse.engines.duckdb.write.materialized_views import ComputeUnits
 from tracehouse.engines.duckdb.write.template import template
 from tracehouse.engines.names import DATABASE
 from tracehouse.ingest import pipeline
@@ -36,20 +37,19 @@ from tracehouse.ingest.store.records import Conversion, Superseded, read_convers
 from tracehouse.ingest.store.snapshot import Snapshot, take
 
 
-def _ignore_count(count: int) -> None:
-    """Ignore how many views remain."""
-
-
-def _ignore_result(result: IngestResult) -> None:
-    """Ignore what was converted."""
+def _ignore_published(result: IngestResult, views: int) -> None:
+    """Ignore that queries can run, and how many views remain."""
 
 
 @dataclass(frozen=True)
 class Workers:
-    """Functions that do the work of an ingest elsewhere: conversions, and units of materialized views."""
+    """Functions that do the work of an ingest: conversions, and units of materialized views."""
 
-    convert: RunTasks
-    compute_units: materialized_views.ComputeUnits
+    run_tasks: RunTasks
+    compute_units: ComputeUnits
+
+
+IN_THIS_PROCESS = Workers(pipeline.run_tasks_here, materialized_views.compute_units_here)
 
 
 def ingest(
@@ -57,21 +57,19 @@ def ingest(
     warehouse: Path,
     trace_names: Sequence[str],
     progress: Progress,
+    *,
     replacing: bool = False,
-    workers: Workers | None = None,
-    stored: bool = True,
-    on_ready: Callable[[int], None] = _ignore_count,
     only: Sequence[str] = (),
-    on_converted: Callable[[IngestResult], None] = _ignore_result,
+    stored: bool = True,
+    workers: Workers = IN_THIS_PROCESS,
+    on_published: Callable[[IngestResult, int], None] = _ignore_published,
 ) -> IngestResult:
-    """Convert raw files and publish a database over them.
+    """Convert raw files, publish a database over them, and then one with materialized views.
 
-    With `replacing`, the raw files that are found replace all earlier rows of their tables. `workers` convert
-    files and compute views; without them, this process does. If the existing database contains its tables, or
-    has no materialized views (see `build`), so does the new one. Without `stored`, the new one has no
-    materialized views. `on_ready` is called once the database answers queries, with the number of views that
-    are still to be computed. `only` are the partitions to convert of partitioned tables, empty for all.
-    `on_converted` is called once all files are converted.
+    For `replacing` and `only`, see `pipeline.convert`. If the existing database contains its tables, or has
+    no materialized views (see `build`), so does the new one. Without `stored`, the new one has no
+    materialized views. `on_published` is called once the database answers queries, with the result so far and
+    the number of views that are still to be computed.
     """
     # Check before the warehouse's folder is created.
     pipeline.check_arguments(raw_folders, trace_names, only)
@@ -79,21 +77,18 @@ def ingest(
     progress("checking definitions", 0, 0)
     with explain_write_errors(warehouse, DATABASE), _recorded_failure(warehouse):
         template()
-    with acquire(warehouse):
-        _prepare(warehouse)
-        convert = workers.convert if workers else None
-        result = pipeline.convert(raw_folders, warehouse, trace_names, progress, replacing, convert, only)
-        on_converted(result)
-        if result.conversions:
-            kind = build_info.read(warehouse)
-            kind = replace(kind, with_views=stored and kind.with_views)
-            snapshot, report = _publish(warehouse, result.conversions, kind, progress)
-            if snapshot.missing:
-                on_ready(len(snapshot.missing))
-            notes = _materialize(warehouse, snapshot, kind, progress, workers)
-            result = replace(result, notes=(*result.notes, *report.all_notes, *notes))
-        remove_staging(warehouse)
-    return result
+    with _writing(warehouse):
+        result = pipeline.convert(
+            raw_folders, warehouse, trace_names, progress, replacing, workers.run_tasks, only
+        )
+        if not result.conversions:
+            return result
+        before = build_info.read(warehouse)
+        kind = replace(before, with_views=stored and before.with_views)
+        snapshot, report = _publish(warehouse, result.conversions, kind, progress)
+        on_published(result, len(snapshot.missing))
+        failed = _materialize(warehouse, snapshot, kind, progress, workers)
+    return replace(result, notes=(*result.notes, *report.all_notes, *failed))
 
 
 def forget(warehouse: Path, names: Sequence[str]) -> list[str]:
@@ -103,20 +98,17 @@ def forget(warehouse: Path, names: Sequence[str]) -> list[str]:
     Raises UsageError if a name matches nothing.
     """
     _check_exists(warehouse)
-    with acquire(warehouse):
-        _prepare(warehouse)
+    with _writing(warehouse):
         published = read_conversions(warehouse)
         try:
             removed = pipeline.find_conversions(published, names)
         except UsageError:
             # After a kill, the database may still show a file that the manifest no longer has.
             _build_as_before(warehouse, published)
-            remove_staging(warehouse)
             raise
         removed_keys = {conversion.key for conversion in removed}
         records.discard(warehouse, removed_keys)
         notes = _build_as_before(warehouse, [c for c in published if c.key not in removed_keys])
-        remove_staging(warehouse)
     return [*map(pipeline.describe_removal, removed), *notes]
 
 
@@ -146,10 +138,8 @@ def vacuum(warehouse: Path, older_than_days: float, keep_versions: int) -> tuple
     these files.
     """
     _check_exists(warehouse)
-    with acquire(warehouse):
-        _prepare(warehouse)
+    with _writing(warehouse):
         notes = _build_as_before(warehouse, read_conversions(warehouse))
-        remove_staging(warehouse)
         return cleanup.vacuum(warehouse, older_than_days, keep_versions, _view_files_in_use(warehouse)), notes
 
 
@@ -171,9 +161,15 @@ def _check_exists(warehouse: Path) -> None:
         )
 
 
-def _prepare(warehouse: Path) -> None:
-    """Clean up after a killed writer."""
-    cleanup.remove_leftovers(warehouse, _view_files_in_use(warehouse))
+@contextmanager
+def _writing(warehouse: Path) -> Iterator[None]:
+    """Lock a warehouse, clean up after a killed writer, and remove the staging folder at the end."""
+    with acquire(warehouse):
+        cleanup.remove_leftovers(warehouse, _view_files_in_use(warehouse))
+        try:
+            yield
+        finally:
+            remove_staging(warehouse)
 
 
 def _view_files_in_use(warehouse: Path) -> Sequence[str] | None:
@@ -195,7 +191,7 @@ def _build(
 ) -> BuildReport:
     """Publish a database over some conversions, and then one that reads its materialized views from files."""
     snapshot, report = _publish(warehouse, conversions, kind, progress, is_forced)
-    notes = _materialize(warehouse, snapshot, kind, progress)
+    notes = _materialize(warehouse, snapshot, kind, progress, IN_THIS_PROCESS)
     return replace(report, notes=[*report.notes, *notes])
 
 
@@ -226,13 +222,12 @@ def _publish(
 
 
 def _materialize(
-    warehouse: Path, published: Snapshot, kind: BuildInfo, progress: Progress, workers: Workers | None = None
+    warehouse: Path, published: Snapshot, kind: BuildInfo, progress: Progress, workers: Workers
 ) -> list[str]:
     """Compute the missing files, and publish a database that reads them. Returns notes on views that fail."""
     if not published.missing:
         return []
-    compute_units = workers.compute_units if workers else None
-    failures = materialized_views.materialize(published, progress, compute_units)
+    failures = materialized_views.materialize(published, progress, workers.compute_units)
     complete = take(published.warehouse, published.conversions, published.input_hash, published.planned)
     if computed := [name for name in complete.views if name not in published.views]:
         with _staged(warehouse, progress) as staged:

@@ -78,9 +78,23 @@ class Unit:
     partition: str | None
     memory_bytes: int
 
+    @property
+    def files(self) -> dict[str, list[PlannedFile]]:
+        """The missing files of each view."""
+        of_partition = {
+            name: [file for file in files if file.partition == self.partition]
+            for name, files in self.snapshot.missing.items()
+        }
+        return {name: files for name, files in of_partition.items() if files}
 
-ComputeUnits = Callable[[Sequence[Unit]], Iterable[dict[str, str]]]
-"""Computes units that do not read each other's files. Returns the failed views of each unit, with reasons."""
+    @property
+    def bytes_read(self) -> int:
+        """The size of the base tables' files that it reads, counted once for each file that it writes."""
+        return sum(file.bytes_read for files in self.files.values() for file in files)
+
+
+ComputeUnits = Callable[[Sequence[Unit], OnBytes], dict[str, str]]
+"""Computes units that do not read each other's files. Returns the failed views with reasons."""
 
 
 def plan(conversions: Sequence[Conversion]) -> Plan:
@@ -108,34 +122,34 @@ def storage_rule(view: ViewFile) -> StorageRule | None:
     return StorageRule(tuple(order), bool(match["parts"]))
 
 
-def materialize(
-    snapshot: Snapshot, progress: Progress, compute_units: ComputeUnits | None = None
-) -> dict[str, str]:
-    """Compute the missing files of a snapshot, by `compute_units` or else in this process.
+def compute_units_here(units: Sequence[Unit], on_bytes: OnBytes) -> dict[str, str]:
+    """Compute units in this process, one after the other. Returns the failed views with reasons."""
+    failures: dict[str, str] = {}
+    for unit in units:
+        failures |= compute_unit(unit, on_bytes)
+    return failures
 
-    Reports `bytes_read` of each file as progress. Returns the views that failed, with reasons.
+
+def materialize(
+    snapshot: Snapshot, progress: Progress, compute_units: ComputeUnits = compute_units_here
+) -> dict[str, str]:
+    """Compute the missing files of a snapshot. Returns the failed views with reasons.
+
+    Reports `bytes_read` of each file as progress.
     """
-    missing = [file for files in snapshot.missing.values() for file in files]
-    total = sum(file.bytes_read for file in missing)
+    partitions = {file.partition for files in snapshot.missing.values() for file in files}
+    memory_bytes = memory.limit_of_ingest()
+    ordered = sorted(partitions, key=lambda one: one or "")
+    units = [Unit(snapshot.of_partition(one), one, memory_bytes) for one in ordered]
+    total = sum(unit.bytes_read for unit in units)
 
     def report_bytes(more_bytes: int) -> None:
         progress(PROGRESS_LABEL, more_bytes, total)
 
-    memory_bytes = memory.limit_of_ingest()
     report_bytes(0)
-    failures: dict[str, str] = {}
-    partitions = sorted({file.partition for file in missing if file.partition is not _ALL})
+    failures = compute_units([unit for unit in units if unit.partition is not _ALL], report_bytes)
     # Views over all partitions may read files of views that were computed partition by partition.
-    for batch in (partitions, [_ALL] if any(file.partition is _ALL for file in missing) else []):
-        units = [Unit(snapshot.of_partition(one), one, memory_bytes) for one in batch]
-        if compute_units is None:
-            for unit in units:
-                failures |= compute_unit(unit, report_bytes)
-            continue
-        for unit, failed in zip(units, compute_units(units), strict=True):
-            failures |= failed
-            report_bytes(sum(file.bytes_read for file in missing if file.partition == unit.partition))
-    return failures
+    return failures | compute_units([unit for unit in units if unit.partition is _ALL], report_bytes)
 
 
 def explain_missing(snapshot: Snapshot, failures: Mapping[str, str]) -> list[str]:
@@ -154,8 +168,8 @@ def compute_unit(unit: Unit, on_bytes: OnBytes = lambda _: None) -> dict[str, st
     # A worker that is considered dead may have written some files of the same unit.
     missing = {
         name: lacking
-        for name, files in unit.snapshot.missing.items()
-        if (lacking := [one for one in files if one.partition == partition and _is_missing(warehouse, one)])
+        for name, files in unit.files.items()
+        if (lacking := [one for one in files if _is_missing(warehouse, one)])
     }
     needed = [views[name] for name in _dependencies(missing, views)]
     failures = {}
