@@ -78,9 +78,7 @@ def measure(
         with temporary_folder() as folder:
             raw, warehouse = folder / "raw", folder / "warehouse"
             write_raw(raw, size)
-            command = traces(
-                "ingest", trace, "--raw", raw, "--warehouse", warehouse, "--no-materialized-views"
-            )
+            command = traces("ingest", trace, "--raw", raw, "--warehouse", warehouse, "--no-materialize")
             label = f"{trace} {size:g}"
             cost = costs_in_rounds({label: command}, rounds, {label: warehouse})[label]
             stored = warehouse / "parquet"

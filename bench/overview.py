@@ -69,7 +69,7 @@ def _of_pai(scale: float, rounds: int) -> Iterator[Line]:
         cost_of(_baseline("extract", archives, csvs))
         # The mark of synthetic files, without which their checksums would be reported as wrong.
         shutil.copy(archives / "pai" / "SYNTHETIC.txt", csvs)
-        bare = ("--no-materialized-views",)
+        bare = ("--no-materialize",)
         commands = {
             "csv": traces("ingest", "pai", "--raw", csvs.parent, "--warehouse", folder / "csv_tables", *bare),
             "polars": _baseline("polars_sink", "pai", csvs, folder / "polars"),
@@ -149,7 +149,7 @@ def _of_telemetry(scale: float, rounds: int) -> Iterator[Line]:
         warehouse, out = folder / "warehouse", folder / "out"
         commands = {
             "ours": traces(
-                "ingest", "acme", "--raw", folder / "raw", "--warehouse", warehouse, "--no-materialized-views"
+                "ingest", "acme", "--raw", folder / "raw", "--warehouse", warehouse, "--no-materialize"
             ),
             "polars": _baseline("polars_unpivot", csv, out),
         }

@@ -90,7 +90,7 @@ def ingest(
     raw: _Raw = None,
     warehouse: options.Warehouse = WAREHOUSE,
     replace: _Replace = False,
-    no_materialized_views: options.NoMaterializedViews = False,
+    no_materialize: options.NoMaterialize = False,
     engine: options.EngineChoice = Engine.DUCKDB,
     master: options.Master = LOCAL,
 ) -> None:
@@ -116,7 +116,7 @@ def ingest(
         warehouse,
         replace,
         only,
-        no_materialized_views,
+        no_materialize,
         engine,
         master,
     )
@@ -128,7 +128,7 @@ def run_ingest(
     warehouse: Path,
     replace: bool = False,
     only: Sequence[str] = (),
-    no_materialized_views: bool = False,
+    no_materialize: bool = False,
     engine: Engine = Engine.DUCKDB,
     master: str = LOCAL,
     next_step: str = "",
@@ -171,7 +171,7 @@ def run_ingest(
             progress,
             replacing=replace,
             only=only,
-            stored=not no_materialized_views,
+            materialize=not no_materialize,
             workers=workers,
             on_published=report_published,
         )

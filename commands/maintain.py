@@ -5,7 +5,7 @@ from typing import Annotated
 from tracehouse.commands.console import say
 from tracehouse.commands.options import (
     WAREHOUSE,
-    NoMaterializedViews,
+    NoMaterialize,
     Warehouse,
     argument,
     option,
@@ -40,7 +40,7 @@ _Trace = Annotated[str, argument("[TRACE]", "Only this trace, or schema of yours
 def build(
     warehouse: Warehouse = WAREHOUSE,
     copy_tables: _CopyTables = False,
-    no_materialized_views: NoMaterializedViews = False,
+    no_materialize: NoMaterialize = False,
 ) -> None:
     """Rebuild the database over the warehouse's Parquet files.
 
@@ -53,7 +53,7 @@ def build(
     from tracehouse.engines.duckdb.write import database
 
     with byte_bars() as progress:
-        report = database.build(warehouse, copy_tables, not no_materialized_views, progress)
+        report = database.build(warehouse, copy_tables, not no_materialize, progress)
     say(f"Built {warehouse / database.DATABASE}")
     for note in report.notes:
         say(f"note: {note}", stderr=True)

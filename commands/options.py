@@ -83,8 +83,12 @@ Out = Annotated[Path, option("--out -o", "Folder to write to.", "DIR")]
 Warehouse = Annotated[
     Path, option("--warehouse -w", "Folder of the warehouse.", "DIR", envvar="TRACES_WAREHOUSE")
 ]
-NoMaterializedViews = Annotated[
-    bool, option("--no-materialized-views", "Do not cache slow views; compute them in each query.")
+# Tracehouse 1.0 has the longer name only.
+NoMaterialize = Annotated[
+    bool,
+    option(
+        "--no-materialize --no-materialized-views", "Do not cache slow views; compute them in each query."
+    ),
 ]
 Limit = Annotated[int | None, option("--limit -n", "Return at most this many rows.", "ROWS", OUTPUT)]
 NO_PAGER = "Do not page long output. (Pager: $TRACES_PAGER, $PAGER or less.)"

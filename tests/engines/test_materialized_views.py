@@ -27,7 +27,7 @@ from tracehouse.engines.duckdb.write.materialized_views import storage_rule
 from tracehouse.engines.names import DATABASE
 from tracehouse.ingest import memory
 from tracehouse.ingest.pipeline import IngestResult
-from tracehouse.ingest.store import cleanup, integrity, records
+from tracehouse.ingest.store import cleanup, integrity, layout, records
 from tracehouse.ingest.store.snapshot import take
 
 pytestmark = suites.of("long")
@@ -116,7 +116,7 @@ def test_materialized_rows_equal_computed_rows(fixture_warehouse: Path, tmp_path
             or any(metric in conversion.sources[0].file for metric in METRICS)
         ],
     )
-    assert database.build(warehouse, stored=False).notes == []
+    assert database.build(warehouse, materialize=False).notes == []
     computed = (warehouse / DATABASE).rename(tmp_path / "computed.duckdb")
     assert database.build(warehouse).notes == []
     planned = materialized_views.plan(records.read_conversions(warehouse))
@@ -292,15 +292,18 @@ def test_computes_a_view_and_the_views_above_it_when_its_sql_changes(
 
 
 def test_keeps_the_kind_of_database_until_build(few: Path) -> None:
-    database.build(few, stored=False)
-    for _ in range(2):
+    database.build(few, materialize=False)
+    record = layout.build_info_file(few)
+    for name in ("materialize", "with_views"):
+        # Tracehouse 1.0 has the second name.
+        record.write_text(record.read_text(encoding="utf-8").replace('"materialize"', f'"{name}"'))
         assert query_rows(few, KEPT) == []
         assert ingest(few) == []
         database.vacuum(few, 0, 0)
     assert files(few) == {}, "files of views remain"
     database.build(few)
     assert (HOURLY,) in query_rows(few, KEPT)
-    assert ingest(few, stored=False) == []
+    assert ingest(few, materialize=False) == []
     assert query_rows(few, KEPT) == []
 
 

@@ -41,8 +41,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, BuildReport]:
         path = folder / "warehouse" / "local" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    database.ingest([folder / "raw"], folder / "warehouse", [], lambda *_: None, stored=False)
-    return folder / "warehouse", database.build(folder / "warehouse", stored=False)
+    database.ingest([folder / "raw"], folder / "warehouse", [], lambda *_: None, materialize=False)
+    return folder / "warehouse", database.build(folder / "warehouse", materialize=False)
 
 
 @pytest.fixture(scope="module")

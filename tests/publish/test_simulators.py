@@ -124,7 +124,9 @@ def few_jobs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def ingest_lines(folder: Path, files: dict[str, list[str]]) -> Path:
     lines = {name: "".join(f"{line}\n" for line in rows).encode() for name, rows in files.items()}
-    outcome = database.ingest([write(folder / "raw", lines)], folder / "warehouse", [], quiet, stored=False)
+    outcome = database.ingest(
+        [write(folder / "raw", lines)], folder / "warehouse", [], quiet, materialize=False
+    )
     assert not outcome.problems
     return folder / "warehouse"
 
@@ -496,7 +498,7 @@ def test_philly_log_equals_the_published_one(
     assert export.skipped() == {} and export.origins("attempts")["missing"] == sum(
         not job["attempts"] for job in published
     )
-    outcome = database.ingest([export.folder], tmp_path / "again", ["philly"], quiet, stored=False)
+    outcome = database.ingest([export.folder], tmp_path / "again", ["philly"], quiet, materialize=False)
     assert sorted(each.table_name for each in outcome.converted) == sorted(
         f"philly.{table}" for table in PHILLY_TABLES
     )
@@ -906,7 +908,7 @@ def few_requests(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_requests_in_their_own_format_equal_the_published_files(tmp_path: Path) -> None:
     raw = NEIGHBOURS / "requests"
     warehouse = tmp_path / "warehouse"
-    assert not database.ingest([raw], warehouse, ["azure_llm", "mooncake"], quiet, stored=False).problems
+    assert not database.ingest([raw], warehouse, ["azure_llm", "mooncake"], quiet, materialize=False).problems
     written = Export(warehouse, tmp_path / "out", "mooncake", "mooncake", "--workload", "conversation")
     file = raw / "mooncake/conversation_trace.jsonl"
     assert (written.folder / "requests.jsonl").read_bytes() == file.read_bytes()

@@ -75,7 +75,7 @@ def _read_from_files(
         connection, {name: view.files for name, view in materialized.items()}, warehouse
     )
     for name, view in materialized.items():
-        catalog.record_stored(connection, name, view)
+        catalog.record_materialized(connection, name, view)
 
 
 def _note_drafts(connection: duckdb.DuckDBPyConnection) -> list[str]:

@@ -26,6 +26,8 @@ from tracehouse.ingest.store.snapshot import Snapshot
 _PACKAGE = Path(__file__).parents[3]
 # The layers that decide what a database contains.
 _LAYERS = ("ingest", "definitions", "views", "sql", "engines/duckdb")
+# Names in the records of Tracehouse 1.0. Without them, an update would forget the kind of a database.
+_RENAMED = {"with_views": "materialize"}
 _SUFFIXES = {".csv", ".lock", ".py", ".sql"}
 
 
@@ -33,13 +35,13 @@ _SUFFIXES = {".csv", ".lock", ".py", ".sql"}
 class BuildInfo:
     """What a database was built from: a hash of the data and definitions, and files of materialized views.
 
-    `contains_tables` is true for copies of the base tables instead of views over Parquet. With `with_views`,
+    `contains_tables` is true for copies of the base tables instead of views over Parquet. With `materialize`,
     the warehouse has materialized views.
     """
 
     input_hash: str = ""
     contains_tables: bool = False
-    with_views: bool = True
+    materialize: bool = True
     view_files: Sequence[str] = ()
 
     def over(self, snapshot: Snapshot) -> "BuildInfo":
@@ -82,8 +84,9 @@ def fingerprint(files: Iterable[Path], texts: Iterable[str]) -> str:
 def read(warehouse: Path) -> BuildInfo:
     """Return what the last build recorded; the defaults if there is no valid record."""
     try:
-        return BuildInfo(**_read_record(warehouse)["info"])
-    except (KeyError, TypeError):
+        info = _read_record(warehouse)["info"]
+        return BuildInfo(**{_RENAMED.get(name, name): value for name, value in info.items()})
+    except (KeyError, TypeError, AttributeError):
         return BuildInfo()
 
 

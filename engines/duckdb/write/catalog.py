@@ -117,7 +117,7 @@ def find_base_tables(names: Iterable[str], known: Mapping[str, Sequence[str]]) -
     return sorted({table for name in names for table in known.get(name, ())})
 
 
-def record_stored(connection: DuckDBPyConnection, name: str, view: MaterializedView) -> None:
+def record_materialized(connection: DuckDBPyConnection, name: str, view: MaterializedView) -> None:
     """Record in `catalog.views` that a view, by versioned name, is materialized."""
     connection.execute(
         """

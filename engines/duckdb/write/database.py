@@ -60,14 +60,14 @@ def ingest(
     *,
     replacing: bool = False,
     only: Sequence[str] = (),
-    stored: bool = True,
+    materialize: bool = True,
     workers: Workers = IN_THIS_PROCESS,
     on_published: Callable[[IngestResult, int], None] = _ignore_published,
 ) -> IngestResult:
     """Convert raw files, publish a database over them, and then one with materialized views.
 
     For `replacing` and `only`, see `pipeline.convert`. If the existing database contains its tables, or has
-    no materialized views (see `build`), so does the new one. Without `stored`, the new one has no
+    no materialized views (see `build`), so does the new one. Without `materialize`, the new one has no
     materialized views. `on_published` is called once the database answers queries, with the result so far and
     the number of views that are still to be computed.
     """
@@ -84,7 +84,7 @@ def ingest(
         if not result.conversions:
             return result
         before = build_info.read(warehouse)
-        kind = replace(before, with_views=stored and before.with_views)
+        kind = replace(before, materialize=materialize and before.materialize)
         snapshot, report = _publish(warehouse, result.conversions, kind, progress)
         on_published(result, len(snapshot.missing))
         failed = _materialize(warehouse, snapshot, kind, progress, workers)
@@ -113,19 +113,19 @@ def forget(warehouse: Path, names: Sequence[str]) -> list[str]:
 
 
 def build(
-    warehouse: Path, copy_tables: bool = False, stored: bool = True, progress: Progress = ignore_progress
+    warehouse: Path, copy_tables: bool = False, materialize: bool = True, progress: Progress = ignore_progress
 ) -> BuildReport:
     """Build the database again over the published files.
 
     With `copy_tables` the base tables are copied into the database: a single file that reads no others, so it
-    has no materialized views. Without `stored` it has no materialized views either. Raises UserError if the
-    warehouse's folder does not exist.
+    has no materialized views. Without `materialize` it has no materialized views either. Raises UserError if
+    the warehouse's folder does not exist.
     """
     _check_exists(warehouse)
     with acquire(warehouse):
         # DuckDB would apply the write-ahead log of a killed build to the new database.
         remove_staging(warehouse)
-        info = BuildInfo(contains_tables=copy_tables, with_views=stored and not copy_tables)
+        info = BuildInfo(contains_tables=copy_tables, materialize=materialize and not copy_tables)
         report = _build(warehouse, read_conversions(warehouse), info, progress, is_forced=True)
         remove_staging(warehouse)
     return report
@@ -208,7 +208,7 @@ def _publish(
     """
     integrity.check_sizes(warehouse, conversions)
     root = resolve_warehouse(warehouse)
-    planned = materialized_views.plan(conversions) if kind.with_views else {}
+    planned = materialized_views.plan(conversions) if kind.materialize else {}
     snapshot = take(root, conversions, build_info.hash_inputs(conversions, root), planned)
     info = kind.over(snapshot)
     if not is_forced and build_info.read(root) == info and build_info.is_unmodified(root):
