@@ -14,7 +14,7 @@ from tracehouse.commands.options import (
 from tracehouse.core.errors import UserError
 from tracehouse.engines.names import Engine
 
-_CopyTables = Annotated[
+_EmbedTables = Annotated[
     bool, option("--copy-tables", "Copy the tables into the database, which then needs no other file.")
 ]
 _Sources = Annotated[list[str], argument("SOURCE...", "Raw files: a path, a name, or a pattern.")]
@@ -39,7 +39,7 @@ _Trace = Annotated[str, argument("[TRACE]", "Only this trace, or schema of yours
 
 def build(
     warehouse: Warehouse = WAREHOUSE,
-    copy_tables: _CopyTables = False,
+    embed_tables: _EmbedTables = False,
     no_materialize: NoMaterialize = False,
 ) -> None:
     """Rebuild the database over the warehouse's Parquet files.
@@ -53,7 +53,7 @@ def build(
     from tracehouse.engines.duckdb.write import database
 
     with byte_bars() as progress:
-        report = database.build(warehouse, copy_tables, not no_materialize, progress)
+        report = database.build(warehouse, embed_tables, not no_materialize, progress)
     say(f"Built {warehouse / database.DATABASE}")
     for note in report.notes:
         say(f"note: {note}", stderr=True)

@@ -71,21 +71,21 @@ def ingested(raw: Path, warehouse: Path) -> duckdb.DuckDBPyConnection:
         assert not outcome.problems and not outcome.unrecognised, outcome.problems or outcome.unrecognised
         records.publish(warehouse, outcome.conversions)
     path = warehouse / database.DATABASE
-    build_file(path, Snapshot(warehouse.absolute(), outcome.conversions), copy_tables=False)
+    build_file(path, Snapshot(warehouse.absolute(), outcome.conversions), embed_tables=False)
     return duckdb.connect(str(path), read_only=True)
 
 
-def without_data(warehouse: Path, copy_tables: bool = False) -> Path:
-    """Build a database without data. With `copy_tables`, it has tables, so that a test can insert rows."""
-    return Path(shutil.copyfile(_empty(copy_tables), warehouse / database.DATABASE))
+def without_data(warehouse: Path, embed_tables: bool = False) -> Path:
+    """Build a database without data. With `embed_tables`, it has tables, so that a test can insert rows."""
+    return Path(shutil.copyfile(_empty(embed_tables), warehouse / database.DATABASE))
 
 
 @cache
-def _empty(copy_tables: bool) -> Path:
+def _empty(embed_tables: bool) -> Path:
     """Return the database of `without_data`, which no test changes."""
     folder = Path(tempfile.mkdtemp())
     atexit.register(shutil.rmtree, folder)
-    build_file(folder / database.DATABASE, Snapshot(folder), copy_tables)
+    build_file(folder / database.DATABASE, Snapshot(folder), embed_tables)
     return folder / database.DATABASE
 
 

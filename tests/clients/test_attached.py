@@ -24,7 +24,7 @@ def alone(fixture_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     """A materialized database whose warehouse folder was deleted."""
     folder = tmp_path_factory.mktemp("alone")
     shutil.copytree(fixture_warehouse, folder / "warehouse")
-    database.build(folder / "warehouse", copy_tables=True)
+    database.build(folder / "warehouse", embed_tables=True)
     shutil.move(folder / "warehouse" / database.DATABASE, folder / "bi.duckdb")
     shutil.rmtree(folder / "warehouse")
     return folder / "bi.duckdb"

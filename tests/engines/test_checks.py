@@ -228,7 +228,7 @@ def sample_tables(
     """A database with the sample in tables, which a test may change in a transaction."""
     path = tmp_path_factory.mktemp("tables") / "traces.duckdb"
     conversions = records.read_conversions(sample_warehouse)
-    build_file(path, Snapshot(sample_warehouse.absolute(), conversions), copy_tables=True)
+    build_file(path, Snapshot(sample_warehouse.absolute(), conversions), embed_tables=True)
     with duckdb.connect(str(path)) as connection:
         yield connection
 

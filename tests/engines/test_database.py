@@ -68,8 +68,8 @@ def add_node(warehouse: Path, name: str = "b") -> None:
 
 @suites.of("long")
 def test_ingest_keeps_kind_of_database(warehouse: Path) -> None:
-    for copy_tables, kind, gpus in ((False, "VIEW", 3), (True, "BASE TABLE", 5), (False, "VIEW", 7)):
-        database.build(warehouse, copy_tables)
+    for embed_tables, kind, gpus in ((False, "VIEW", 3), (True, "BASE TABLE", 5), (False, "VIEW", 7)):
+        database.build(warehouse, embed_tables)
         add_node(warehouse, f"of_{gpus}")
         for _ in range(2):
             assert not ingest(warehouse).problems
@@ -78,9 +78,9 @@ def test_ingest_keeps_kind_of_database(warehouse: Path) -> None:
 
 
 def test_ingest_without_changes_keeps_database(warehouse: Path) -> None:
-    for copy_tables in (False, True):
-        if copy_tables:
-            database.build(warehouse, copy_tables)
+    for embed_tables in (False, True):
+        if embed_tables:
+            database.build(warehouse, embed_tables)
         before = (warehouse / DATABASE).stat()
         assert len(ingest(warehouse).unchanged) == 1
         database.vacuum(warehouse, 0, 0)

@@ -309,7 +309,7 @@ def test_keeps_the_kind_of_database_until_build(few: Path) -> None:
 
 def test_database_with_tables_reads_no_file(few: Path) -> None:
     rows = query_rows(few, f"from {HOURLY} order by all")
-    database.build(few, copy_tables=True)
+    database.build(few, embed_tables=True)
     shutil.rmtree(few / "stored")
     shutil.rmtree(few / "parquet")
     assert query_rows(few, f"from {HOURLY} order by all") == rows != []

@@ -106,7 +106,7 @@ def test_one_select_reads_the_same_rows_as_one_for_each_partition(
             with duckdb.connect() as connection:
                 connection.execute(f"create schema {trace.name}")
                 create = base_tables.create_base_table
-                create(connection, trace, table, Snapshot(fixture_warehouse, conversions), copy_tables=False)
+                create(connection, trace, table, Snapshot(fixture_warehouse, conversions), embed_tables=False)
                 [(sql,)] = connection.execute("select sql from duckdb_views() where not internal").fetchall()
                 rows = connection.execute(f"from {name} order by all").fetchall()
                 found.append((connection.table(name).description, rows))

@@ -41,7 +41,7 @@ def sample_each_15_s(name: str, *values: float | None, first: int = 0) -> list[R
 
 def create_database(folder: Path, **tables: list[tuple]) -> duckdb.DuckDBPyConnection:
     """Build a database with these rows in its base tables."""
-    path = raw_dumps.without_data(folder, copy_tables=True)
+    path = raw_dumps.without_data(folder, embed_tables=True)
     connection = duckdb.connect(str(path))
     connection.execute("set timezone = 'UTC'")
     for name, rows in tables.items():

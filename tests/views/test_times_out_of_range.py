@@ -42,7 +42,7 @@ def insert(connection: duckdb.DuckDBPyConnection, table: str, time: str, **value
 
 @pytest.fixture(scope="module")
 def acme(tmp_path_factory: pytest.TempPathFactory) -> Iterator[duckdb.DuckDBPyConnection]:
-    path = raw_dumps.without_data(tmp_path_factory.mktemp("times"), copy_tables=True)
+    path = raw_dumps.without_data(tmp_path_factory.mktemp("times"), embed_tables=True)
     with duckdb.connect(str(path)) as connection:
         connection.execute("set timezone = 'UTC'")
         for number, time in enumerate(TIMES):
@@ -111,7 +111,7 @@ def test_counts_jobs_with_times_in_range(acme: duckdb.DuckDBPyConnection) -> Non
 @pytest.mark.parametrize("trace", ["dlrm", "itp", "openb", "pai", "spot", "zeus"])
 def test_last_accepted_time_does_not_exhaust_memory(trace: str, tmp_path: Path) -> None:
     """Ingest rejects later times. Queries by hour return all hours up to this one."""
-    with duckdb.connect(str(raw_dumps.without_data(tmp_path, copy_tables=True))) as connection:
+    with duckdb.connect(str(raw_dumps.without_data(tmp_path, embed_tables=True))) as connection:
         for table in all_traces()[trace].tables:
             seconds = [column.name for column in table.columns if column.unit == "s"]
             insert(connection, f"{trace}.{table.name}", USUAL[0])
@@ -126,7 +126,7 @@ def test_last_accepted_time_does_not_exhaust_memory(trace: str, tmp_path: Path) 
 def test_attempt_until_the_last_time_does_not_exhaust_memory(tmp_path: Path) -> None:
     """A run of 80 years and a measurement at its end are joined by day, not by minute."""
     usual, last = "2017-10-04 08:00:00", "2099-12-31 23:59:00"
-    with duckdb.connect(str(raw_dumps.without_data(tmp_path, copy_tables=True))) as connection:
+    with duckdb.connect(str(raw_dumps.without_data(tmp_path, embed_tables=True))) as connection:
         connection.execute(f"""
             set timezone = 'UTC';
             set memory_limit = '500MB';

@@ -318,7 +318,7 @@ def test_failures(few: duckdb.DuckDBPyConnection) -> None:
 
 def test_failures_repeat_within_owners(tmp_path: Path) -> None:
     """Of users who only differ in how often jobs fail, failures seem to repeat, but not within users."""
-    with duckdb.connect(str(raw_dumps.without_data(tmp_path, copy_tables=True))) as connection:
+    with duckdb.connect(str(raw_dumps.without_data(tmp_path, embed_tables=True))) as connection:
         connection.execute("set timezone = 'UTC'; select setseed(0.5)")
         connection.execute("""
             insert into acme.job_trace by name

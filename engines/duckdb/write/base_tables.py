@@ -29,7 +29,7 @@ def create_base_tables(
     connection: DuckDBPyConnection,
     traces: Iterable[Trace],
     snapshot: Snapshot,
-    copy_tables: bool,
+    embed_tables: bool,
 ) -> None:
     """Create `<trace>.<table>` for every declared table. A table without files is typed and empty.
 
@@ -38,23 +38,23 @@ def create_base_tables(
     for trace in traces:
         connection.execute(f'create schema if not exists "{trace.name}"')
         for table in trace.tables:
-            kind = create_base_table(connection, trace, table, snapshot, copy_tables)
+            kind = create_base_table(connection, trace, table, snapshot, embed_tables)
             columns = {column.name: comment_text(column) for column in table.stored_columns}
             add_comments(connection, kind, f"{trace.name}.{table.name}", table.comment, columns)
 
 
 def create_base_table(
-    connection: DuckDBPyConnection, trace: Trace, table: Table, snapshot: Snapshot, copy_tables: bool
+    connection: DuckDBPyConnection, trace: Trace, table: Table, snapshot: Snapshot, embed_tables: bool
 ) -> str:
     """Create a base table without comments, and return whether it is a `table` or a `view`."""
     own = [c for c in snapshot.conversions if (c.trace, c.table) == (trace.name, table.name)]
     rows = " union all ".join(_select_partitions(table, own, snapshot.warehouse)) or _select_nothing(
         table.stored_columns
     )
-    return _create(connection, f"{trace.name}.{table.name}", rows, copy_tables)
+    return _create(connection, f"{trace.name}.{table.name}", rows, embed_tables)
 
 
-def create_rejected_rows(connection: DuckDBPyConnection, snapshot: Snapshot, copy_tables: bool) -> None:
+def create_rejected_rows(connection: DuckDBPyConnection, snapshot: Snapshot, embed_tables: bool) -> None:
     """Create `catalog.rejected_rows`, with the rejected rows of all tables."""
     files = [stored for conversion in snapshot.conversions for stored in conversion.rejected]
     rows = (
@@ -62,15 +62,15 @@ def create_rejected_rows(connection: DuckDBPyConnection, snapshot: Snapshot, cop
         if files
         else _select_nothing(REJECTED_COLUMNS)
     )
-    kind = _create(connection, "catalog.rejected_rows", rows, copy_tables)
+    kind = _create(connection, "catalog.rejected_rows", rows, embed_tables)
     comment = "Rows of raw files that do not fit their base table, with the reason."
     columns = {column.name: comment_text(column) for column in REJECTED_COLUMNS}
     add_comments(connection, kind, "catalog.rejected_rows", comment, columns)
 
 
-def _create(connection: DuckDBPyConnection, name: str, rows: str, copy_tables: bool) -> str:
+def _create(connection: DuckDBPyConnection, name: str, rows: str, embed_tables: bool) -> str:
     """Replace a view by the table or view of a select, and return its kind: `table` or `view`."""
-    kind = "table" if copy_tables else "view"
+    kind = "table" if embed_tables else "view"
     try:
         connection.execute(f"drop view if exists {name}; create {kind} {name} as {rows}")
     except DuckDBError as error:

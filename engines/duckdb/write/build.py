@@ -30,10 +30,10 @@ class BuildReport:
         return [*(f"{problem.error}. It was not created" for problem in self.problems), *self.notes]
 
 
-def build_file(path: Path, snapshot: Snapshot, copy_tables: bool) -> BuildReport:
+def build_file(path: Path, snapshot: Snapshot, embed_tables: bool) -> BuildReport:
     """Write a new database over a snapshot at `path`. Its complete views read their files.
 
-    With `copy_tables` the database contains copies of the base tables. Raises DefinitionError if a
+    With `embed_tables` the database contains copies of the base tables. Raises DefinitionError if a
     declaration or a figure is invalid.
     """
     shutil.copyfile(template(), path)
@@ -41,7 +41,7 @@ def build_file(path: Path, snapshot: Snapshot, copy_tables: bool) -> BuildReport
     with_data = {(conversion.trace, conversion.table) for conversion in snapshot.conversions}
     replaced = [
         replace(
-            trace, tables=tuple(t for t in trace.tables if copy_tables or (trace.name, t.name) in with_data)
+            trace, tables=tuple(t for t in trace.tables if embed_tables or (trace.name, t.name) in with_data)
         )
         for trace in traces
     ]
@@ -50,8 +50,8 @@ def build_file(path: Path, snapshot: Snapshot, copy_tables: bool) -> BuildReport
         skipped = connection.execute("from catalog.not_built").fetchall()
         connection.begin()
         catalog.fill_sources(connection, traces, snapshot.conversions)
-        create_base_tables(connection, replaced, snapshot, copy_tables)
-        create_rejected_rows(connection, snapshot, copy_tables)
+        create_base_tables(connection, replaced, snapshot, embed_tables)
+        create_rejected_rows(connection, snapshot, embed_tables)
         _read_from_files(connection, snapshot.views, snapshot.warehouse)
         connection.commit()
         drafts = _note_drafts(connection)

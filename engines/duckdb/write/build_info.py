@@ -27,7 +27,7 @@ _PACKAGE = Path(__file__).parents[3]
 # The layers that decide what a database contains.
 _LAYERS = ("ingest", "definitions", "views", "sql", "engines/duckdb")
 # Names in the records of Tracehouse 1.0. Without them, an update would forget the kind of a database.
-_RENAMED = {"with_views": "materialize"}
+_RENAMED = {"with_views": "materialize", "contains_tables": "embed_tables"}
 _SUFFIXES = {".csv", ".lock", ".py", ".sql"}
 
 
@@ -35,12 +35,12 @@ _SUFFIXES = {".csv", ".lock", ".py", ".sql"}
 class BuildInfo:
     """What a database was built from: a hash of the data and definitions, and files of materialized views.
 
-    `contains_tables` is true for copies of the base tables instead of views over Parquet. With `materialize`,
+    `embed_tables` is true for copies of the base tables instead of views over Parquet. With `materialize`,
     the warehouse has materialized views.
     """
 
     input_hash: str = ""
-    contains_tables: bool = False
+    embed_tables: bool = False
     materialize: bool = True
     view_files: Sequence[str] = ()
 

@@ -113,19 +113,22 @@ def forget(warehouse: Path, names: Sequence[str]) -> list[str]:
 
 
 def build(
-    warehouse: Path, copy_tables: bool = False, materialize: bool = True, progress: Progress = ignore_progress
+    warehouse: Path,
+    embed_tables: bool = False,
+    materialize: bool = True,
+    progress: Progress = ignore_progress,
 ) -> BuildReport:
     """Build the database again over the published files.
 
-    With `copy_tables` the base tables are copied into the database: a single file that reads no others, so it
-    has no materialized views. Without `materialize` it has no materialized views either. Raises UserError if
-    the warehouse's folder does not exist.
+    With `embed_tables` the database contains copies of the base tables: a single file that reads no others,
+    so it has no materialized views. Without `materialize` it has no materialized views either. Raises
+    UserError if the warehouse's folder does not exist.
     """
     _check_exists(warehouse)
     with acquire(warehouse):
         # DuckDB would apply the write-ahead log of a killed build to the new database.
         remove_staging(warehouse)
-        info = BuildInfo(contains_tables=copy_tables, materialize=materialize and not copy_tables)
+        info = BuildInfo(embed_tables=embed_tables, materialize=materialize and not embed_tables)
         report = _build(warehouse, read_conversions(warehouse), info, progress, is_forced=True)
         remove_staging(warehouse)
     return report
@@ -215,7 +218,7 @@ def _publish(
         records.publish(warehouse, conversions)
         return snapshot, BuildReport()
     with _staged(warehouse, progress) as staged:
-        report = build_file(staged, snapshot, info.contains_tables)
+        report = build_file(staged, snapshot, info.embed_tables)
     records.publish(warehouse, conversions)
     _replace_database(warehouse, staged, info)
     return snapshot, report
@@ -236,7 +239,7 @@ def _materialize(
                 point_views_at_files(staged, complete, computed)
             else:
                 # Another program has changed it since its publication.
-                build_file(staged, complete, kind.contains_tables)
+                build_file(staged, complete, kind.embed_tables)
         _replace_database(warehouse, staged, kind.over(complete))
     return materialized_views.explain_missing(complete, failures)
 

@@ -260,7 +260,7 @@ def _create_tables(
         for table in trace.tables:
             if f"{trace.name}.{table.name}" in read:
                 connection.execute(f'create schema if not exists "{trace.name}"')
-                create_base_table(connection, trace, table, snapshot, copy_tables=False)
+                create_base_table(connection, trace, table, snapshot, embed_tables=False)
 
 
 def _write_file(

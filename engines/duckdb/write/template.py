@@ -154,8 +154,8 @@ def _create_definitions(connection: duckdb.DuckDBPyConnection, invalid: Mapping[
     connection.execute(macros_sql())
     catalog.create_catalog(connection)
     catalog.fill_traces(connection, traces)
-    create_base_tables(connection, traces, _NO_DATA, copy_tables=False)
-    create_rejected_rows(connection, _NO_DATA, copy_tables=False)
+    create_base_tables(connection, traces, _NO_DATA, embed_tables=False)
+    create_rejected_rows(connection, _NO_DATA, embed_tables=False)
     catalog.fill_sources(connection, traces, [])
     described = describe_views(views)
     # If that version of a view is left out, its plain name must not mean an earlier one.
