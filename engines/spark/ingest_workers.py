@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from tracehouse.core.errors import UserError
 from tracehouse.engines.duckdb.read.sandbox import scratch_folder
 from tracehouse.engines.duckdb.write.database import Workers
-from tracehouse.engines.duckdb.write.materialized_views import Unit, compute_unit
+from tracehouse.engines.duckdb.write.materialized_views import ViewTask, run_view_task
 from tracehouse.engines.spark.session import explain_errors, open_session
 from tracehouse.ingest.convert.incremental import TaskResult, run_task
 from tracehouse.ingest.convert.raw_file import Task
@@ -37,7 +37,7 @@ def on_cluster(master: str) -> Iterator[Workers]:
 
 def create_workers(session: "SparkSession") -> Workers:
     """Return functions that do the work of an ingest on the workers of a session."""
-    return Workers(partial(run_tasks, session), partial(compute_units, session))
+    return Workers(partial(run_tasks, session), partial(run_view_tasks, session))
 
 
 def run_tasks(session: "SparkSession", tasks: Sequence[Task], _: Journal, __: Event) -> list[TaskResult]:
@@ -74,17 +74,17 @@ def _run(task: Task) -> TaskResult | UserError:
         return error
 
 
-def compute_units(session: "SparkSession", units: Sequence[Unit], on_bytes: OnBytes) -> dict[str, str]:
-    """Compute units of materialized views on the workers, and return the failed views with reasons.
+def run_view_tasks(session: "SparkSession", tasks: Sequence[ViewTask], on_bytes: OnBytes) -> dict[str, str]:
+    """Run the tasks of materialized views on the workers, and return the failed views with reasons.
 
     Raises UserError if the cluster fails.
     """
-    if not units:
+    if not tasks:
         return {}
-    sent = [replace(unit, memory_bytes=WORKER_BYTES) for unit in units]
+    sent = [replace(task, memory_bytes=WORKER_BYTES) for task in tasks]
     with explain_errors():
-        failures = session.sparkContext.parallelize(sent, len(sent)).map(compute_unit).collect()
-    on_bytes(sum(unit.bytes_read for unit in units))
+        failures = session.sparkContext.parallelize(sent, len(sent)).map(run_view_task).collect()
+    on_bytes(sum(task.bytes_read for task in tasks))
     return {name: reason for failed in failures for name, reason in failed.items()}
 
 

@@ -11,7 +11,7 @@ from few_files import quiet
 
 from tracehouse.core.errors import UserError
 from tracehouse.engines.duckdb.write import database, materialized_views
-from tracehouse.engines.duckdb.write.materialized_views import Unit
+from tracehouse.engines.duckdb.write.materialized_views import ViewTask
 from tracehouse.engines.spark.ingest_workers import create_workers
 from tracehouse.ingest.pipeline import IngestResult
 from tracehouse.ingest.store import records
@@ -59,15 +59,15 @@ def test_materialized_views_of_workers_are_the_same(
     monkeypatch.setattr(materialized_views, "LEAST_ROWS", 1)
     here, there = tmp_path / "here", tmp_path / "there"
     database.ingest([sample_raw], here, ["pai", "acme"], quiet)
-    tried: list[Unit] = []
+    tried: list[ViewTask] = []
     workers = create_workers(spark)
 
-    def record_units(units: Sequence[Unit], on_bytes: OnBytes) -> dict[str, str]:
-        tried.extend(units)
-        return workers.compute_units(units, on_bytes)
+    def record_tasks(tasks: Sequence[ViewTask], on_bytes: OnBytes) -> dict[str, str]:
+        tried.extend(tasks)
+        return workers.run_view_tasks(tasks, on_bytes)
 
     outcome = database.ingest(
-        [sample_raw], there, ["pai", "acme"], quiet, workers=replace(workers, compute_units=record_units)
+        [sample_raw], there, ["pai", "acme"], quiet, workers=replace(workers, run_view_tasks=record_tasks)
     )
     assert outcome.notes == () and len(tried) > 2
     made = sorted(path.relative_to(here) for path in here.glob("stored/*/*/*.parquet"))

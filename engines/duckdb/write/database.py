@@ -18,7 +18,7 @@ from tracehouse.core.progress import Progress, ignore_progress
 from tracehouse.engines.duckdb.write import build_info, materialized_views
 from tracehouse.engines.duckdb.write.build import BuildReport, build_file, point_views_at_files
 from tracehouse.engines.duckdb.write.build_info import BuildInfo
-from tracehouse.engines.duckdb.write.materialized_views import ComputeUnits
+from tracehouse.engines.duckdb.write.materialized_views import RunViewTasks
 from tracehouse.engines.duckdb.write.template import template
 from tracehouse.engines.names import DATABASE
 from tracehouse.ingest import pipeline
@@ -43,13 +43,13 @@ def _ignore_published(result: IngestResult, views: int) -> None:
 
 @dataclass(frozen=True)
 class Workers:
-    """Functions that do the work of an ingest: conversions, and units of materialized views."""
+    """Functions that do the work of an ingest: the tasks of conversions, and of materialized views."""
 
     run_tasks: RunTasks
-    compute_units: ComputeUnits
+    run_view_tasks: RunViewTasks
 
 
-IN_THIS_PROCESS = Workers(pipeline.run_tasks_here, materialized_views.compute_units_here)
+IN_THIS_PROCESS = Workers(pipeline.run_tasks_here, materialized_views.run_view_tasks_here)
 
 
 def ingest(
@@ -230,7 +230,7 @@ def _materialize(
     """Compute the missing files, and publish a database that reads them. Returns notes on views that fail."""
     if not published.missing:
         return []
-    failures = materialized_views.materialize(published, progress, workers.compute_units)
+    failures = materialized_views.materialize(published, progress, workers.run_view_tasks)
     complete = take(published.warehouse, published.conversions, published.input_hash, published.planned)
     if computed := [name for name in complete.views if name not in published.views]:
         with _staged(warehouse, progress) as staged:

@@ -68,7 +68,7 @@ class StorageRule:
 
 
 @dataclass(frozen=True)
-class Unit:
+class ViewTask:
     """Work for one process: the missing files over one partition of the base tables, None for all.
 
     The snapshot has the conversions of that partition. `memory_bytes` is DuckDB's limit.
@@ -93,8 +93,8 @@ class Unit:
         return sum(file.bytes_read for files in self.files.values() for file in files)
 
 
-ComputeUnits = Callable[[Sequence[Unit], OnBytes], dict[str, str]]
-"""Computes units that do not read each other's files. Returns the failed views with reasons."""
+RunViewTasks = Callable[[Sequence[ViewTask], OnBytes], dict[str, str]]
+"""Runs tasks that do not read each other's files. Returns the failed views with reasons."""
 
 
 def plan(conversions: Sequence[Conversion]) -> Plan:
@@ -122,16 +122,16 @@ def storage_rule(view: ViewFile) -> StorageRule | None:
     return StorageRule(tuple(order), bool(match["parts"]))
 
 
-def compute_units_here(units: Sequence[Unit], on_bytes: OnBytes) -> dict[str, str]:
-    """Compute units in this process, one after the other. Returns the failed views with reasons."""
+def run_view_tasks_here(tasks: Sequence[ViewTask], on_bytes: OnBytes) -> dict[str, str]:
+    """Run tasks in this process, one after the other. Returns the failed views with reasons."""
     failures: dict[str, str] = {}
-    for unit in units:
-        failures |= compute_unit(unit, on_bytes)
+    for task in tasks:
+        failures |= run_view_task(task, on_bytes)
     return failures
 
 
 def materialize(
-    snapshot: Snapshot, progress: Progress, compute_units: ComputeUnits = compute_units_here
+    snapshot: Snapshot, progress: Progress, run_view_tasks: RunViewTasks = run_view_tasks_here
 ) -> dict[str, str]:
     """Compute the missing files of a snapshot. Returns the failed views with reasons.
 
@@ -140,16 +140,16 @@ def materialize(
     partitions = {file.partition for files in snapshot.missing.values() for file in files}
     memory_bytes = memory.limit_of_ingest()
     ordered = sorted(partitions, key=lambda one: one or "")
-    units = [Unit(snapshot.of_partition(one), one, memory_bytes) for one in ordered]
-    total = sum(unit.bytes_read for unit in units)
+    tasks = [ViewTask(snapshot.of_partition(one), one, memory_bytes) for one in ordered]
+    total = sum(task.bytes_read for task in tasks)
 
     def report_bytes(more_bytes: int) -> None:
         progress(PROGRESS_LABEL, more_bytes, total)
 
     report_bytes(0)
-    failures = compute_units([unit for unit in units if unit.partition is not _ALL], report_bytes)
+    failures = run_view_tasks([task for task in tasks if task.partition is not _ALL], report_bytes)
     # Views over all partitions may read files of views that were computed partition by partition.
-    return failures | compute_units([unit for unit in units if unit.partition is _ALL], report_bytes)
+    return failures | run_view_tasks([task for task in tasks if task.partition is _ALL], report_bytes)
 
 
 def explain_missing(snapshot: Snapshot, failures: Mapping[str, str]) -> list[str]:
@@ -161,20 +161,20 @@ def explain_missing(snapshot: Snapshot, failures: Mapping[str, str]) -> list[str
     ]
 
 
-def compute_unit(unit: Unit, on_bytes: OnBytes = lambda _: None) -> dict[str, str]:
-    """Compute a unit in this process. Returns the failed views by versioned name, with reasons."""
-    warehouse, partition = unit.snapshot.warehouse, unit.partition
+def run_view_task(task: ViewTask, on_bytes: OnBytes = lambda _: None) -> dict[str, str]:
+    """Run a task in this process. Returns the failed views by versioned name, with reasons."""
+    warehouse, partition = task.snapshot.warehouse, task.partition
     views = _views_in_order()
-    # A worker that is considered dead may have written some files of the same unit.
+    # A worker that is considered dead may have written some files of the same task.
     missing = {
         name: lacking
-        for name, files in unit.files.items()
+        for name, files in task.files.items()
         if (lacking := [one for one in files if _is_missing(warehouse, one)])
     }
     needed = [views[name] for name in _dependencies(missing, views)]
     failures = {}
-    with closing(_connect(warehouse, unit.memory_bytes)) as connection:
-        _create_tables(connection, needed, unit.snapshot)
+    with closing(_connect(warehouse, task.memory_bytes)) as connection:
+        _create_tables(connection, needed, task.snapshot)
         for view in needed:
             name = view.versioned
             create_view(connection, view, is_commented=False)
@@ -183,7 +183,7 @@ def compute_unit(unit: Unit, on_bytes: OnBytes = lambda _: None) -> dict[str, st
                     failures[name] = failure
                 on_bytes(planned.bytes_read)
             # A file over all partitions cannot replace the file of one partition.
-            own = [one for one in unit.snapshot.planned.get(name, ()) if partition in (_ALL, one.partition)]
+            own = [one for one in task.snapshot.planned.get(name, ()) if partition in (_ALL, one.partition)]
             if own and not any(_is_missing(warehouse, one) for one in own):
                 files = read_parquet([one.path for one in own], warehouse)
                 connection.execute(f"create or replace view {name} as from {files}")
