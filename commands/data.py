@@ -74,14 +74,14 @@ def fetch(
         # Lines printed between progress bars would leave fragments of the bars on the screen.
         report = lines.append if sys.stderr.isatty() else say
         with byte_bars() as progress:
-            outcome = fetch_files(plans, out, client, progress, report)
+            result = fetch_files(plans, out, client, progress, report)
     for line in lines:
         say(line)
-    for failure in outcome.failures:
+    for failure in result.failures:
         say(f"error: {failure}", stderr=True)
-    if outcome.failures:
-        raise UserError(outcome.describe_failures())
-    say(f"{outcome.fetched} fetched, {outcome.kept} already downloaded. Next: traces ingest --raw {out}")
+    if result.failures:
+        raise UserError(result.describe_failures())
+    say(f"{result.fetched} fetched, {result.kept} already downloaded. Next: traces ingest --raw {out}")
 
 
 def ingest(

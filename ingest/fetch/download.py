@@ -38,7 +38,7 @@ class Failure:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class DownloadResult:
     """The number of fetched files, the number of files that existed already (`kept`), and the failures."""
 
     fetched: int
@@ -58,7 +58,7 @@ class Outcome:
 
 def fetch_files(
     plans: Sequence[Plan], out: Path, client: Client, progress: Progress, report: Report
-) -> Outcome:
+) -> DownloadResult:
     """Fetch the planned files one by one. If a file fails, the next one is fetched nevertheless.
 
     Raises UserError before it fetches anything if the disk is too small or another process is fetching to
@@ -97,7 +97,7 @@ def fetch_files(
             else:
                 fetched += 1
                 report(f"{name}: {decimal(size)}")
-    return Outcome(fetched, kept, tuple(failures))
+    return DownloadResult(fetched, kept, tuple(failures))
 
 
 def _keep(download: Download, folder: Path, progress: Progress, report: Report) -> bool:

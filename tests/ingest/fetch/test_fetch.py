@@ -27,7 +27,7 @@ from tracehouse.ingest.dump.identify import identify
 from tracehouse.ingest.dump.raw_files import MARKER_NAME, form_of
 from tracehouse.ingest.fetch import plan
 from tracehouse.ingest.fetch.client import open_client
-from tracehouse.ingest.fetch.download import Outcome, fetch_files
+from tracehouse.ingest.fetch.download import DownloadResult, fetch_files
 from tracehouse.ingest.fetch.plan import Download, plan_downloads, read_downloads
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -62,7 +62,7 @@ def path_of(url: str) -> str:
     return "/" + url.removeprefix("https://")
 
 
-def run(site: Publisher, out: Path, *traces: str, **options: list[str]) -> tuple[Outcome, list[str]]:
+def run(site: Publisher, out: Path, *traces: str, **options: list[str]) -> tuple[DownloadResult, list[str]]:
     lines: list[str] = []
     with open_client(mirrors(site), 3, 0.001) as client:
         plans = plan_downloads(client, out, traces, **options)

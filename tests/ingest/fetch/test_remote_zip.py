@@ -15,7 +15,7 @@ from tracehouse.core.errors import UsageError
 from tracehouse.ingest.declare.trace import Column, Table, Trace
 from tracehouse.ingest.fetch import plan
 from tracehouse.ingest.fetch.client import open_client
-from tracehouse.ingest.fetch.download import Outcome, fetch_files
+from tracehouse.ingest.fetch.download import DownloadResult, fetch_files
 from tracehouse.ingest.fetch.plan import Download, Plan
 
 PATH, URL = "/data/pods.zip", "https://publisher.example/data/pods.zip"
@@ -55,7 +55,7 @@ def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[Publisher]:
         yield running
 
 
-def run(site: Publisher, out: Path, *only: str) -> tuple[list[Plan], Outcome]:
+def run(site: Publisher, out: Path, *only: str) -> tuple[list[Plan], DownloadResult]:
     with open_client({"publisher.example": site.url}, 3, 0.001) as client:
         plans = plan.plan_downloads(client, out, ["probe"], only=only)
         plan.check_is_wanted(plans)
