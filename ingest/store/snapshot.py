@@ -63,8 +63,12 @@ class Snapshot:
         return sorted(file.path for name in self.views for file in self.planned[name])
 
     def of_partition(self, partition: str | None) -> "Snapshot":
-        """Return the snapshot with the conversions of one partition only, or itself if it is None."""
-        return replace(self, conversions=of_partition(self.conversions, partition))
+        """Return the snapshot with the missing files of a partition, and its conversions (None: all)."""
+        missing = {
+            name: [file for file in files if file.partition == partition]
+            for name, files in self.missing.items()
+        }
+        return replace(self, conversions=of_partition(self.conversions, partition), missing=missing)
 
 
 def take(warehouse: Path, conversions: Sequence[Conversion], input_hash: str, planned: Plan) -> Snapshot:

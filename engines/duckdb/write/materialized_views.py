@@ -71,7 +71,7 @@ class StorageRule:
 class ViewTask:
     """Work for one process: the missing files over one partition of the base tables, None for all.
 
-    The snapshot has the conversions of that partition. `memory_bytes` is DuckDB's limit.
+    The snapshot is that of the partition. `memory_bytes` is DuckDB's limit.
     """
 
     snapshot: Snapshot
@@ -79,18 +79,9 @@ class ViewTask:
     memory_bytes: int
 
     @property
-    def files(self) -> dict[str, list[PlannedFile]]:
-        """The missing files of each view."""
-        of_partition = {
-            name: [file for file in files if file.partition == self.partition]
-            for name, files in self.snapshot.missing.items()
-        }
-        return {name: files for name, files in of_partition.items() if files}
-
-    @property
     def bytes_read(self) -> int:
         """The size of the base tables' files that it reads, counted once for each file that it writes."""
-        return sum(file.bytes_read for files in self.files.values() for file in files)
+        return sum(file.bytes_read for files in self.snapshot.missing.values() for file in files)
 
 
 RunViewTasks = Callable[[Sequence[ViewTask], OnBytes], dict[str, str]]
@@ -168,7 +159,7 @@ def run_view_task(task: ViewTask, on_bytes: OnBytes = lambda _: None) -> dict[st
     # A worker that is considered dead may have written some files of the same task.
     missing = {
         name: lacking
-        for name, files in task.files.items()
+        for name, files in task.snapshot.missing.items()
         if (lacking := [one for one in files if _is_missing(warehouse, one)])
     }
     needed = [views[name] for name in _dependencies(missing, views)]
