@@ -31,16 +31,4 @@ select
     block_tokens
 from each_trace.request_v1;
 
-comment on column unified.requests_v2.trace is 'Trace that the request is from; measured.';
 comment on column unified.requests_v2.workload is 'The publisher''s name for a service or a kind of request, of BurstGPT with the days that are covered without a gap; NULL for GenAI, which has one; measured.';
-comment on column unified.requests_v2.model is 'Model that answers; NULL where the trace names none; measured.';
-comment on column unified.requests_v2.session_id is 'Conversation that the request belongs to; NULL where the trace names none; measured.';
-comment on column unified.requests_v2.request_number is 'Position of the request in its file, from 1: the order of requests that arrive at the same time; NULL for GenAI [no unit]; derived.';
-comment on column unified.requests_v2.arrival_s is 'Arrival in seconds on the trace''s own clock, see catalog.clocks; derived.';
-comment on column unified.requests_v2.local_arrival_s is 'Arrival in seconds whose hour and weekday are local to the service; NULL if the trace''s clock does not give them; derived.';
-comment on column unified.requests_v2.input_tokens is 'Tokens of the prompt; NULL for GenAI, which generates images; measured.';
-comment on column unified.requests_v2.output_tokens is 'Tokens of the answer; NULL for GenAI, which generates images; measured.';
-comment on column unified.requests_v2.latency_s is 'BurstGPT: seconds from the request to its complete answer. GenAI: execution time. NULL elsewhere; measured.';
-comment on column unified.requests_v2.status is 'completed, failed or unknown; derived.';
-comment on column unified.requests_v2.prefix_blocks is 'Prefix blocks of the prompt, in order: an equal number is the same text up to the end of the block; NULL where the trace publishes none [no unit]; measured.';
-comment on column unified.requests_v2.block_tokens is 'Tokens of a prefix block; derived.';
