@@ -68,6 +68,15 @@ case
 end;
 comment on macro stats.is_chosen is 'Whether a list of names, separated by commas, contains a name; NULL contains every name.';
 
+-- Before 1970, a remainder may be below 0. Day 0 was a Thursday.
+create or replace macro stats.hour_of_day(local_s) as
+(cast(floor(local_s / 3600) as bigint) % 24 + 24) % 24;
+comment on macro stats.hour_of_day is 'Hour of the day, 0 to 23, of seconds since 1970 on a local clock.';
+
+create or replace macro stats.weekday(local_s) as
+((cast(floor(local_s / 86400) as bigint) + 3) % 7 + 7) % 7 + 1;
+comment on macro stats.weekday is 'Day of the week, 1 Monday to 7 Sunday, of seconds since 1970 on a local clock.';
+
 -- openb's first 19 pods span 110 days, in which almost every hour is empty.
 create or replace macro stats.first_hour(trace) as
 case when trace = 'openb' then 2640 else 0 end;
@@ -138,6 +147,121 @@ from (
 ) as ranked
 group by series, floor(round(5 * percentile, 6));
 comment on macro table stats.cdf_points is 'Points of the cumulative distribution of a number per series, in a table or CTE whose rows count `weight` times: series, value, and the percentage up to this value, exact to a fifth of a percent.';
+
+create or replace macro stats.number_range(source, by_column, number) as table
+select
+    series,
+    unnest(generate_series(least_number, largest_number)) as number
+from (
+    select
+        by_column as series,
+        min(number) as least_number,
+        max(number) as largest_number
+    from query_table(source)
+    where number is not null
+    group by series
+) as bounds;
+comment on macro table stats.number_range is 'Every whole number from the least to the largest per series of a table or CTE: days or hours, idle ones included.';
+
+create or replace macro stats.jobs_by_week_hour(source, local_s) as table
+select
+    hours.week_hour % 24 as hour_of_day,
+    cast(floor(hours.week_hour / 24) as bigint) + 1 as weekday,
+    count(submitted.week_hour) as jobs
+from (select unnest(generate_series(0, 167)) as week_hour) as hours
+left join (
+    select 24 * (stats.weekday(local_s) - 1) + stats.hour_of_day(local_s) as week_hour
+    from query_table(source)
+) as submitted on hours.week_hour = submitted.week_hour
+group by hours.week_hour;
+comment on macro table stats.jobs_by_week_hour is 'Rows of a table or CTE in each of the 168 hours of the week of a local clock.';
+
+-- What ends where two windows meet is not in the later one.
+create or replace macro stats.held_by_window(
+    source, by_column, number, first_s, last_s, length_s
+) as table
+select
+    series,
+    window_number,
+    stats.fsum(
+        held * (least(to_s, length_s * (window_number + 1)) - greatest(from_s, length_s * window_number))
+    ) as held_s
+from (
+    select
+        by_column as series,
+        number as held,
+        first_s as from_s,
+        last_s as to_s,
+        unnest(
+            generate_series(
+                cast(floor(first_s / length_s) as bigint), cast(ceil(last_s / length_s) - 1 as bigint)
+            )
+        ) as window_number
+    from query_table(source)
+    where last_s > first_s
+) as parts
+group by series, window_number;
+comment on macro table stats.held_by_window is 'A number times the seconds for which rows of a table or CTE hold it, from first_s to last_s, per series and window of length_s seconds. Windows count from 0 on the clock of the rows; one in which nothing is held has no row.';
+
+-- Of users with equal numbers, the first by name comes first.
+create or replace macro stats.user_concentration(
+    source, by_column, owner, number, percent, is_every_percent
+) as table
+with user_loads as (
+    select
+        by_column as series,
+        owner as user_name,
+        count(*) as jobs,
+        stats.fsum(number) as total
+    from query_table(source)
+    where owner is not null
+    group by series, user_name
+),
+
+user_ranks as (
+    select
+        series,
+        jobs,
+        total,
+        row_number() over (partition by series order by jobs desc, user_name asc) as jobs_rank,
+        row_number() over (partition by series order by total desc nulls last, user_name asc) as total_rank,
+        count(*) over (partition by series) as users
+    from user_loads
+),
+
+user_cuts as (
+    select unnest(generate_series(0, 100)) as heaviest_pct
+    where is_every_percent
+    union all
+    select percent as heaviest_pct
+    where not is_every_percent
+),
+
+user_shares as (
+    select
+        loads.series,
+        loads.jobs,
+        loads.total,
+        loads.jobs_rank,
+        loads.total_rank,
+        cuts.heaviest_pct,
+        ceil(loads.users * cuts.heaviest_pct / 100) as last_rank
+    from user_ranks as loads
+    cross join user_cuts as cuts
+)
+
+select
+    series,
+    count(*) as users,
+    cast(heaviest_pct as double) as heaviest_pct,
+    cast(max(last_rank) as bigint) as top_users,
+    100.0 * coalesce(sum(jobs) filter (where jobs_rank <= last_rank), 0) / nullif(sum(jobs), 0) as top_jobs_pct,
+    100.0 * coalesce(stats.fsum(case when total_rank <= last_rank then total end), 0)
+    / nullif(stats.fsum(total), 0) as top_total_pct,
+    count(*) filter (where jobs = 1) as single_job_users
+from user_shares
+group by series, user_shares.heaviest_pct;
+comment on macro table stats.user_concentration is 'The heaviest users per series of a table or CTE with one row per job: a percentage of the users, or each from 0 to 100; their number, rounded up; the share of jobs of those with the most jobs, and the share of a number of those with the most of it. Rows without an owner are ignored.';
 
 -- In an idle hour no resource is the scarcest, and a tie counts for each.
 create or replace macro stats.scarcest_resources(source) as table

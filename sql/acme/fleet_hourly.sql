@@ -21,41 +21,17 @@ with started as (
     select
         requested_gpus,
         epoch_us(start_time) / 1e6 as start_s,
-        case when end_time > start_time then epoch_us(end_time) / 1e6 end as end_s,
+        case when end_time > start_time and isfinite(end_time) then epoch_us(end_time) / 1e6 end as end_s,
         coalesce(end_time < start_time, true) as is_unended
     from acme.job
     where cluster = on_cluster and requested_gpus > 0 and isfinite(start_time)
 ),
 
--- A job that ends on the full hour does not count in the following hour.
-spans as (
-    select
-        requested_gpus,
-        start_s,
-        end_s,
-        cast(floor(start_s / 3600) as bigint) as first_hour,
-        cast(ceil(end_s / 3600) - 1 as bigint) as last_hour
-    from started
-    where isfinite(end_s)
-),
-
-parts as (
-    select
-        requested_gpus,
-        start_s,
-        end_s,
-        unnest(generate_series(first_hour, last_hour)) as hour_number
-    from spans
-),
-
 held as (
     select
-        to_timestamp(3600 * hour_number) as hour,
-        stats.fsum(
-            requested_gpus * (least(end_s, 3600 * (hour_number + 1)) - greatest(start_s, 3600 * hour_number))
-        ) / 3600.0 as held_gpus
-    from parts
-    group by hour_number
+        to_timestamp(3600 * window_number) as hour,
+        held_s / 3600.0 as held_gpus
+    from stats.held_by_window('started', null, requested_gpus, start_s, end_s, 3600)
 ),
 
 unended as (

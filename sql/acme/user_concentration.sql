@@ -11,61 +11,24 @@
 create or replace macro acme.user_concentration(
     top_pct double := 5, every_pct boolean := false
 ) as table
-with cuts as (
-    select unnest(generate_series(0, 100)) as heaviest_pct
-    where every_pct
-    union all
-    select top_pct as heaviest_pct
-    where not every_pct
-),
-
-loads as (
+with jobs as ( -- noqa: ST03
     select
         cluster,
         user_id,
-        count(*) as jobs,
-        stats.fsum(gpu_h) as gpu_h
+        gpu_h
     from acme.job
-    where requested_gpus > 0 and user_id is not null
-    group by cluster, user_id
-),
-
-ranked as (
-    select
-        cluster,
-        jobs,
-        gpu_h,
-        row_number() over (partition by cluster order by jobs desc, user_id asc) as jobs_rank,
-        row_number() over (partition by cluster order by gpu_h desc nulls last, user_id asc) as gpu_h_rank,
-        count(*) over (partition by cluster) as users
-    from loads
-),
-
-counted as (
-    select
-        ranked.cluster,
-        ranked.jobs,
-        ranked.gpu_h,
-        ranked.jobs_rank,
-        ranked.gpu_h_rank,
-        cuts.heaviest_pct,
-        ceil(ranked.users * cuts.heaviest_pct / 100) as top_users
-    from ranked
-    cross join cuts
+    where requested_gpus > 0
 )
 
 select
-    cluster,
-    count(*) as users,
-    cast(heaviest_pct as double) as heaviest_pct,
-    cast(max(counted.top_users) as bigint) as top_users,
-    100.0 * coalesce(sum(jobs) filter (where jobs_rank <= counted.top_users), 0)
-    / nullif(sum(jobs), 0) as top_jobs_pct,
-    100.0 * coalesce(stats.fsum(case when gpu_h_rank <= counted.top_users then gpu_h end), 0)
-    / nullif(stats.fsum(gpu_h), 0) as top_gpu_h_pct,
-    count(*) filter (where jobs = 1) as single_job_users
-from counted
-group by cluster, counted.heaviest_pct
-order by cluster, counted.heaviest_pct;
+    series as cluster,
+    users,
+    heaviest_pct,
+    top_users,
+    top_jobs_pct,
+    top_total_pct as top_gpu_h_pct,
+    single_job_users
+from stats.user_concentration('jobs', cluster, user_id, gpu_h, top_pct, every_pct)
+order by cluster, heaviest_pct;
 
 comment on macro table acme.user_concentration is 'Number of users with GPU jobs, number of heaviest users, share of GPU jobs of the users with the most jobs, share of GPU-hours of the users with the most GPU-hours, and users with a single GPU job.';

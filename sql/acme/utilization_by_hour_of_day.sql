@@ -16,28 +16,18 @@ with clock as (
 hours as (
     select
         cluster,
-        epoch_us(hour) / 1e6 + (select clock.local_offset_s from clock) as start_s,
+        stats.hour_of_day(epoch_us(hour) / 1e6 + (select clock.local_offset_s from clock)) as hour_of_day,
         mean_pct,
         samples
     from acme.utilization_hourly
     where metric = on_metric
-),
-
-hours_of_day as (
-    select
-        cluster,
-        -- Before 1970, a remainder may be negative.
-        (cast(floor(start_s / 3600) as bigint) % 24 + 24) % 24 as hour_of_day,
-        mean_pct,
-        samples
-    from hours
 )
 
 select
     cluster,
     hour_of_day,
     stats.fsum(mean_pct * samples) / nullif(sum(samples), 0) as mean_pct
-from hours_of_day
+from hours
 group by cluster, hour_of_day
 order by cluster, hour_of_day;
 

@@ -37,35 +37,15 @@ submitted as (
     group by all
 ),
 
--- A job that ends at midnight does not count on the following day.
-spans as (
-    select
-        cluster,
-        requested_gpus,
-        start_s,
-        end_s,
-        unnest(
-            generate_series(
-                cast(floor(start_s / 86400) as bigint), cast(ceil(end_s / 86400) - 1 as bigint)
-            )
-        ) as day_number
-    from jobs
-    where end_s > start_s
-),
-
 held as (
     select
-        cluster,
-        day_number,
-        stats.fsum(
-            requested_gpus
-            * (least(end_s, 86400 * (day_number + 1)) - greatest(start_s, 86400 * day_number))
-        ) as held_gpu_s
-    from spans
-    group by cluster, day_number
+        series as cluster,
+        window_number as day_number,
+        held_s as held_gpu_s
+    from stats.held_by_window('jobs', cluster, requested_gpus, start_s, end_s, 86400)
 ),
 
-covered_days as (
+covered_days as ( -- noqa: ST03
     select
         cluster,
         day_number
@@ -77,21 +57,12 @@ covered_days as (
     from held
 ),
 
-bounds as (
-    select
-        cluster,
-        min(day_number) as first_day,
-        max(day_number) as last_day
-    from covered_days
-    group by cluster
-),
-
 -- Includes idle days.
 days as (
     select
-        cluster,
-        unnest(generate_series(first_day, last_day)) as day_number
-    from bounds
+        series as cluster,
+        number as day_number
+    from stats.number_range('covered_days', cluster, day_number)
 ),
 
 capacity as (

@@ -44,33 +44,13 @@ days as (
     where vc is not null and gpus > 0 and on_cluster in ('all', cluster)
 ),
 
--- A job that ends on the hour does not count in the following hour.
-spans as (
-    select
-        cluster,
-        vc,
-        requested_gpus,
-        start_s,
-        end_s,
-        unnest(
-            generate_series(
-                cast(floor(start_s / 3600) as bigint), cast(ceil(end_s / 3600) - 1 as bigint)
-            )
-        ) as hour
-    from jobs
-    where end_s > start_s
-),
-
 held as (
     select
-        cluster,
-        vc,
-        hour,
-        stats.fsum(
-            requested_gpus * (least(end_s, 3600 * (hour + 1)) - greatest(start_s, 3600 * hour))
-        ) / 3600.0 as held_gpus
-    from spans
-    group by cluster, vc, hour
+        series.cluster,
+        series.vc,
+        window_number as hour,
+        held_s / 3600.0 as held_gpus
+    from stats.held_by_window('jobs', { 'cluster': cluster, 'vc': vc }, requested_gpus, start_s, end_s, 3600)
 ),
 
 -- Includes idle hours.

@@ -89,7 +89,7 @@ held as (
     group by all
 ),
 
-covered_periods as (
+covered_periods as ( -- noqa: ST03
     select period
     from submitted
     union all
@@ -97,16 +97,9 @@ covered_periods as (
     from held
 ),
 
-bounds as (
-    select
-        min(period) as first_period,
-        max(period) as last_period
-    from covered_periods
-),
-
 periods as (
-    select unnest(generate_series(first_period, last_period)) as period
-    from bounds
+    select number as period
+    from stats.number_range('covered_periods', null, period)
 ),
 
 types as (
@@ -162,8 +155,7 @@ filled as (
 
 select
     period_start_s,
-    -- Day 0 of the clock, 1970-01-01, was a Thursday.
-    (cast(floor((period_start_s + local_offset_s) / 86400.0) as bigint) + 3) % 7 + 1 as weekday,
+    stats.weekday(period_start_s + local_offset_s) as weekday,
     case when every = 'hour' then period % 24 end as hour_of_day,
     gpu_type,
     tasks,

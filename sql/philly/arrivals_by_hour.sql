@@ -5,26 +5,16 @@
 -- column: weekday [no unit]: 1 for Monday to 7 for Sunday, on the job log's clock
 -- column: jobs: Jobs submitted in that hour of the week
 create or replace macro philly.arrivals_by_hour() as table
-with hours as (
-    select unnest(generate_series(0, 167)) as week_hour
-),
-
--- 1970-01-01 was a Thursday: 72 hours after the beginning of a week. Before 1970, a remainder may be negative.
-submitted as (
-    select
-        ((cast(floor(submit_s / 3600) as bigint) + 72) % 168 + 168) % 168 as week_hour,
-        count(*) as jobs
+with submitted as ( -- noqa: ST03
+    select submit_s
     from philly.job_run
-    where submit_s is not null
-    group by all
 )
 
 select
-    hours.week_hour % 24 as hour_of_day,
-    1 + cast(floor(hours.week_hour / 24) as bigint) as weekday,
-    coalesce(submitted.jobs, 0) as jobs
-from hours
-left join submitted on hours.week_hour = submitted.week_hour
-order by hours.week_hour;
+    hour_of_day,
+    weekday,
+    jobs
+from stats.jobs_by_week_hour('submitted', submit_s)
+order by weekday, hour_of_day;
 
 comment on macro table philly.arrivals_by_hour is 'Jobs submitted in each hour of the week on the clock of the job log. Its time zone is not documented, so the hours of the cluster may be others.';

@@ -16,50 +16,31 @@ with submitted as (
     group by all
 ),
 
--- An attempt that ends at midnight does not count on the following day.
-spans as (
+attempts as ( -- noqa: ST03
     select
         allocated_gpus,
         start_s,
-        end_s,
-        unnest(
-            generate_series(
-                cast(floor(start_s / 86400) as bigint), cast(ceil(end_s / 86400) - 1 as bigint)
-            )
-        ) as day_number
+        end_s
     from philly.attempt_run
-    where end_s > start_s
 ),
 
 held as (
     select
-        day_number,
-        stats.fsum(
-            allocated_gpus
-            * (least(end_s, 86400 * (day_number + 1)) - greatest(start_s, 86400 * day_number))
-        ) as held_gpu_s
-    from spans
-    group by day_number
+        window_number as day_number,
+        held_s as held_gpu_s
+    from stats.held_by_window('attempts', null, allocated_gpus, start_s, end_s, 86400)
 ),
 
-covered_days as (
+covered_days as ( -- noqa: ST03
     select day_number from submitted
     union all
     select day_number from held
 ),
 
-bounds as (
-    select
-        min(day_number) as first_day,
-        max(day_number) as last_day
-    from covered_days
-),
-
 -- Includes idle days.
 days as (
-    select unnest(generate_series(first_day, last_day)) as day_number
-    from bounds
-    where first_day is not null
+    select number as day_number
+    from stats.number_range('covered_days', null, day_number)
 ),
 
 capacity as (

@@ -18,22 +18,10 @@ with arrivals as (
     group by all
 ),
 
-bounds as (
-    select
-        min(hour_number) as first_hour,
-        max(hour_number) as last_hour
-    from arrivals
-),
-
 hours as (
-    select unnest(generate_series(first_hour, last_hour)) as hour_number
-    from bounds
-),
-
-shown as (
-    select hour_number
-    from hours
-    where hour_number >= from_hour
+    select number as hour_number
+    from stats.number_range('arrivals', null, hour_number)
+    where number >= from_hour
 ),
 
 types as (
@@ -42,13 +30,13 @@ types as (
 )
 
 select
-    3600 * shown.hour_number as hour_start_s,
+    3600 * hours.hour_number as hour_start_s,
     types.job_type,
     coalesce(arrivals.jobs, 0) as jobs,
     coalesce(arrivals.requested_gpus, 0) as requested_gpus
-from shown
+from hours
 cross join types
-left join arrivals on shown.hour_number = arrivals.hour_number and types.job_type = arrivals.job_type
-order by shown.hour_number, types.job_type;
+left join arrivals on hours.hour_number = arrivals.hour_number and types.job_type = arrivals.job_type
+order by hours.hour_number, types.job_type;
 
 comment on macro table spot.arrivals_by_hour is 'Jobs submitted and the GPUs they request, per hour from the first to the last submission and per type of job. The hour of day at which the clock starts is unknown.';

@@ -8,44 +8,27 @@ create or replace macro spot.demand_by_day(
     -- type of job, or all [all HP Spot]
     on_job_type varchar := 'all'
 ) as table
--- A job that ends at midnight does not count on the following day.
-with spans as (
+with jobs as ( -- noqa: ST03
     select
         gpu_model,
         requested_gpus,
         submit_s as from_s,
-        submit_s + run_s as to_s,
-        unnest(
-            generate_series(
-                cast(floor(submit_s / 86400) as bigint), cast(ceil((submit_s + run_s) / 86400) - 1 as bigint)
-            )
-        ) as day_number
+        submit_s + run_s as to_s
     from spot.job_demand
-    where run_s > 0 and on_job_type in ('all', job_type)
+    where on_job_type in ('all', job_type)
 ),
 
 demanded as (
     select
-        gpu_model,
-        day_number,
-        stats.fsum(
-            requested_gpus
-            * (least(to_s, 86400 * (day_number + 1)) - greatest(from_s, 86400 * day_number))
-        ) as gpu_s
-    from spans
-    group by gpu_model, day_number
-),
-
-bounds as (
-    select
-        min(day_number) as first_day,
-        max(day_number) as last_day
-    from demanded
+        series as gpu_model,
+        window_number as day_number,
+        held_s as gpu_s
+    from stats.held_by_window('jobs', gpu_model, requested_gpus, from_s, to_s, 86400)
 ),
 
 days as (
-    select unnest(generate_series(first_day, last_day)) as day_number
-    from bounds
+    select number as day_number
+    from stats.number_range('demanded', null, day_number)
 ),
 
 models as (

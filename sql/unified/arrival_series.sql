@@ -51,28 +51,18 @@ hourly as (
     group by trace, cluster, hour
 ),
 
-bounds as (
-    select
-        trace,
-        cluster,
-        min(hour) as first_hour,
-        max(hour) as last_hour
-    from hourly
-    group by trace, cluster
-),
-
 hours as (
     select
-        trace,
-        cluster,
-        unnest(generate_series(first_hour, last_hour)) as hour
-    from bounds
+        series.trace,
+        series.cluster,
+        number as hour
+    from stats.number_range('hourly', { 'trace': trace, 'cluster': cluster }, hour)
 )
 
 select
-    hours.trace,
-    hours.cluster,
-    concat_ws(' ', hours.trace, hours.cluster) as trace_cluster,
+    coverage.trace,
+    coverage.cluster,
+    concat_ws(' ', coverage.trace, coverage.cluster) as trace_cluster,
     hours.hour,
     3600 * hours.hour as hour_start_s,
     coalesce(hourly.jobs, 0) as jobs,
@@ -86,7 +76,7 @@ left join hourly
         hours.trace = hourly.trace
         and hours.cluster is not distinct from hourly.cluster
         and hours.hour = hourly.hour
-order by hours.trace, hours.cluster nulls first, hours.hour;
+order by coverage.trace, coverage.cluster nulls first, hours.hour;
 
 comment on macro table unified.arrival_series is
 'Jobs submitted in each hour, per trace and cluster: from the hour of the first submission that counts to '

@@ -17,7 +17,7 @@ with requests as (
         workload,
         input_tokens,
         output_tokens,
-        (cast(floor(local_arrival_s / 3600) as bigint) % 24 + 24) % 24 as hour_of_day
+        stats.hour_of_day(local_arrival_s) as hour_of_day
     from unified.requests
     where local_arrival_s is not null and stats.is_chosen(trace, in_trace)
 ),

@@ -16,15 +16,7 @@
 create or replace macro unified.user_concentration(
     top_pct double := 5, every_pct boolean := false, in_trace varchar := null
 ) as table
-with cuts as (
-    select unnest(generate_series(0, 100)) as heaviest_pct
-    where every_pct
-    union all
-    select top_pct as heaviest_pct
-    where not every_pct
-),
-
-jobs as (
+with jobs as (
     select
         trace,
         user_id,
@@ -35,24 +27,6 @@ jobs as (
     where stats.is_chosen(trace, in_trace) and requested_gpus > 0 and user_id is not null
 ),
 
-loads as (
-    select
-        trace,
-        user_id,
-        stats.fsum(held_gpu_s) as held_gpu_s
-    from jobs
-    group by trace, user_id
-),
-
-ranked as (
-    select
-        trace,
-        held_gpu_s,
-        row_number() over (partition by trace order by held_gpu_s desc nulls last) as held_rank,
-        count(*) over (partition by trace) as users
-    from loads
-),
-
 coverage as (
     select
         trace,
@@ -61,30 +35,30 @@ coverage as (
         stats.censored_pct(is_left_censored, held_gpu_s) as left_censored_gpu_time_pct
     from jobs
     group by trace
+),
+
+shares as (
+    select
+        series as trace,
+        users,
+        heaviest_pct,
+        top_users,
+        top_total_pct
+    from stats.user_concentration('jobs', trace, user_id, held_gpu_s, top_pct, every_pct)
 )
 
 select
-    ranked.trace,
-    count(*) as users,
-    cast(cuts.heaviest_pct as double) as heaviest_pct,
-    cast(ceil(count(*) * cuts.heaviest_pct / 100) as bigint) as top_users,
-    100.0
-    * coalesce(
-        stats.fsum(
-            case
-                when ranked.held_rank <= ceil(ranked.users * cuts.heaviest_pct / 100) then ranked.held_gpu_s
-            end
-        ), 0
-    )
-    / nullif(stats.fsum(ranked.held_gpu_s), 0) as top_gpu_time_pct,
-    max(coverage.covered_pct) as covered_pct,
-    max(coverage.censored_gpu_time_pct) as censored_gpu_time_pct,
-    max(coverage.left_censored_gpu_time_pct) as left_censored_gpu_time_pct
-from ranked
-cross join cuts
-inner join coverage on ranked.trace = coverage.trace
-group by ranked.trace, cuts.heaviest_pct
-order by ranked.trace, cuts.heaviest_pct;
+    shares.trace,
+    shares.users,
+    shares.heaviest_pct,
+    shares.top_users,
+    shares.top_total_pct as top_gpu_time_pct,
+    coverage.covered_pct,
+    coverage.censored_gpu_time_pct,
+    coverage.left_censored_gpu_time_pct
+from shares
+inner join coverage on shares.trace = coverage.trace
+order by shares.trace, shares.heaviest_pct;
 
 comment on macro table unified.user_concentration is
 'Number of users with GPU jobs per trace that records users, number of heaviest users (the given '

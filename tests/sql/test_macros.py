@@ -158,6 +158,58 @@ def test_points_of_a_distribution(connection: duckdb.DuckDBPyConnection) -> None
     assert all(percentile == pytest.approx((value + 1) / 20) for value, percentile in points)
 
 
+def test_users_with_equal_loads_rank_by_name(connection: duckdb.DuckDBPyConnection) -> None:
+    """The heaviest third of four users, rounded up, are two: by jobs a and b, by GPU time a and d."""
+    sql = """
+        with jobs as (
+            from (values
+                ('x', 'b', 1), ('x', 'b', 1), ('x', 'a', 4), ('x', 'a', null), ('x', 'c', 2), ('x', 'd', 2.5),
+                ('x', null, 100), ('y', 'a', null)
+            ) as v (kind, user_id, gpu_h)
+        )
+        from stats.user_concentration('jobs', kind, user_id, gpu_h, 33, {every}) order by all
+        """
+    shares = [("x", 4, 33.0, 2, 100 * 4 / 6, 100 * 6.5 / 10.5, 2), ("y", 1, 33.0, 1, 100.0, None, 1)]
+    assert connection.execute(sql.format(every="false")).fetchall() == shares
+    every = connection.execute(sql.format(every="true")).fetchall()
+    assert [row[:4] for row in every if row[2] in (0, 25, 26, 100)] == [
+        *(("x", 4, 0.0, 0), ("x", 4, 25.0, 1), ("x", 4, 26.0, 2), ("x", 4, 100.0, 4)),
+        *(("y", 1, 0.0, 0), ("y", 1, 25.0, 1), ("y", 1, 26.0, 1), ("y", 1, 100.0, 1)),
+    ]
+
+
+def test_what_is_held_by_window(connection: duckdb.DuckDBPyConnection) -> None:
+    """A run that ends where two windows meet is in the first; one without an end or length is in none."""
+    sql = """
+        with jobs as (
+            from (values ('x', 2, -5.0, 10.0), ('x', 1, 9.5, 30.0), ('x', 4, 3.0, 3.0), ('y', 1, 2.0, null))
+            as v (kind, gpus, start_s, end_s)
+        )
+        from stats.held_by_window('jobs', kind, gpus, start_s, end_s, 10) order by all
+        """
+    held = [("x", -1, 10.0), ("x", 0, 20.5), ("x", 1, 10.0), ("x", 2, 10.0)]
+    assert connection.execute(sql).fetchall() == held
+
+
+def test_number_range_has_no_gaps(connection: duckdb.DuckDBPyConnection) -> None:
+    sql = """
+        with hours as (from (values ('x', 3), ('x', -1), ('y', 7), ('z', null)) as v (kind, hour))
+        from stats.number_range('hours', kind, hour) order by all
+        """
+    assert connection.execute(sql).fetchall() == [*(("x", hour) for hour in range(-1, 4)), ("y", 7)]
+
+
+def test_hours_of_the_week(connection: duckdb.DuckDBPyConnection) -> None:
+    """1970-01-01 was a Thursday, and the second before it is the last one of a Wednesday."""
+    sql = """
+        with jobs as (select unnest([0, -1, -1, 345600.5, null]) as submit_s)
+        from stats.jobs_by_week_hour('jobs', submit_s) order by weekday, hour_of_day
+        """
+    rows = connection.execute(sql).fetchall()
+    assert [row[:2] for row in rows] == [(hour, day) for day in range(1, 8) for hour in range(24)]
+    assert [row for row in rows if row[2]] == [(0, 1, 1), (23, 3, 2), (0, 4, 1)]
+
+
 def test_fragmented_gpus(connection: duckdb.DuckDBPyConnection) -> None:
     """A node with 1.5 free GPUs fits the first two classes, and has too few cores for the last one."""
     sql = """

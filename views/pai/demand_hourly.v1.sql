@@ -130,8 +130,8 @@ running as (
 select
     hour,
     3600 * hour as hour_start_s,
-    -- Eight hours ahead of UTC; day 0 of the clock, 1970-01-01, was a Thursday.
-    (cast(floor((hour + 8) / 24.0) as bigint) + 3) % 7 + 1 as weekday,
+    -- Eight hours ahead of UTC.
+    stats.weekday(3600 * (hour + 8)) as weekday,
     (hour + 8) % 24 as hour_of_day,
     instance_s / 3600.0 as running_instances,
     cpu_pct_s / 360000.0 as requested_cpus,

@@ -12,10 +12,8 @@ select
     submit_time,
     submit_s,
     local_submit_s,
-    -- Before 1970, a remainder may be below 0.
-    (cast(floor(local_submit_s / 3600) as bigint) % 24 + 24) % 24 as hour_of_day,
-    -- Day 0 was a Thursday.
-    ((cast(floor(local_submit_s / 86400) as bigint) + 3) % 7 + 7) % 7 + 1 as weekday,
+    stats.hour_of_day(local_submit_s) as hour_of_day,
+    stats.weekday(local_submit_s) as weekday,
     wait_s,
     observed_wait_s,
     observed_start_s,
