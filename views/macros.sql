@@ -115,6 +115,16 @@ case when known >= 0.9 * total then 100.0 * part / nullif(known, 0) end;
 comment on macro stats.pct_of_known is
 'Percentage of what is known. NULL if less than 90 % of the total is known, which may differ from the rest.';
 
+create or replace macro stats.figure(place_number, name, measured_value, published_value) as
+{
+    'place': place_number,
+    'measure': name,
+    'measured': cast(measured_value as double),
+    'published': cast(published_value as double)
+};
+comment on macro stats.figure is
+'One measure as measured and as published: a struct with place, measure, measured and published.';
+
 -- F_n(M) of Beware of Fragmentation (ATC 2023), added up over pairs of a node and a task class. A class needs
 -- needed_gpus, and the node has fitting_gpus with enough free capacity; has_rest: all other needs are met. On a node
 -- that can run the class only the free capacity of GPUs that have too little for it is fragmented.

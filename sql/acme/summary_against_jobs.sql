@@ -10,40 +10,7 @@
 -- column: difference [no unit]: Measured minus published value, in the unit of the measure
 -- chart: point x=from_summary:log y=from_jobs:log color=cluster rule=from_summary xname=published_value yname=value_of_the_job_files note=On the dashed line, both values are equal. A point is one quantity of a cluster, times in seconds.
 create or replace macro acme.summary_against_jobs() as table
-with measures as (
-    select
-        known.place,
-        known.measure
-    from (
-        values
-        (1, 'job_num'),
-        (2, 'cpu_job_num'),
-        (3, 'gpu_job_num'),
-        (4, 'avg_run_time_gpu'),
-        (5, 'avg_que_time_gpu'),
-        (6, 'avg_gpu_num'),
-        (7, 'med_run_time_gpu'),
-        (8, 'med_que_time_gpu'),
-        (9, 'med_gpu_num'),
-        (10, 'max_run_time_gpu'),
-        (11, 'max_gpu'),
-        (12, 'complete_rate_gpu'),
-        (13, 'cancel_rate_gpu'),
-        (14, 'fail_rate_gpu'),
-        (15, 'complete_rate_gpu_time'),
-        (16, 'cancel_rate_gpu_time'),
-        (17, 'fail_rate_gpu_time'),
-        (18, 'avg_run_time_cpu'),
-        (19, 'avg_que_time_cpu'),
-        (20, 'med_run_time_cpu'),
-        (21, 'med_que_time_cpu'),
-        (22, 'complete_rate_cpu'),
-        (23, 'cancel_rate_cpu'),
-        (24, 'fail_rate_cpu')
-    ) as known (place, measure)
-),
-
-clusters as (
+with clusters as (
     select
         known.place,
         known.cluster
@@ -165,75 +132,50 @@ counted as (
 
 compared as (
     select
-        clusters.place as cluster_place,
+        clusters.place,
         clusters.cluster,
-        measures.place as measure_place,
-        measures.measure,
-        case measures.measure
-            when 'job_num' then summary.job_num
-            when 'cpu_job_num' then summary.cpu_job_num
-            when 'gpu_job_num' then summary.gpu_job_num
-            when 'avg_run_time_gpu' then summary.avg_run_time_gpu
-            when 'avg_que_time_gpu' then summary.avg_que_time_gpu
-            when 'avg_gpu_num' then summary.avg_gpu_num
-            when 'med_run_time_gpu' then summary.med_run_time_gpu
-            when 'med_que_time_gpu' then summary.med_que_time_gpu
-            when 'med_gpu_num' then summary.med_gpu_num
-            when 'max_run_time_gpu' then summary.max_run_time_gpu
-            when 'max_gpu' then summary.max_gpu
-            when 'complete_rate_gpu' then summary.complete_rate_gpu
-            when 'cancel_rate_gpu' then summary.cancel_rate_gpu
-            when 'fail_rate_gpu' then summary.fail_rate_gpu
-            when 'complete_rate_gpu_time' then summary.complete_rate_gpu_time
-            when 'cancel_rate_gpu_time' then summary.cancel_rate_gpu_time
-            when 'fail_rate_gpu_time' then summary.fail_rate_gpu_time
-            when 'avg_run_time_cpu' then summary.avg_run_time_cpu
-            when 'avg_que_time_cpu' then summary.avg_que_time_cpu
-            when 'med_run_time_cpu' then summary.med_run_time_cpu
-            when 'med_que_time_cpu' then summary.med_que_time_cpu
-            when 'complete_rate_cpu' then summary.complete_rate_cpu
-            when 'cancel_rate_cpu' then summary.cancel_rate_cpu
-            when 'fail_rate_cpu' then summary.fail_rate_cpu
-        end as from_summary,
-        case measures.measure
-            when 'job_num' then counted.job_num
-            when 'cpu_job_num' then counted.cpu_job_num
-            when 'gpu_job_num' then counted.gpu_job_num
-            when 'avg_run_time_gpu' then counted.avg_run_time_gpu
-            when 'avg_que_time_gpu' then counted.avg_que_time_gpu
-            when 'avg_gpu_num' then counted.avg_gpu_num
-            when 'med_run_time_gpu' then counted.med_run_time_gpu
-            when 'med_que_time_gpu' then counted.med_que_time_gpu
-            when 'med_gpu_num' then counted.med_gpu_num
-            when 'max_run_time_gpu' then counted.max_run_time_gpu
-            when 'max_gpu' then counted.max_gpu
-            when 'complete_rate_gpu' then counted.complete_rate_gpu
-            when 'cancel_rate_gpu' then counted.cancel_rate_gpu
-            when 'fail_rate_gpu' then counted.fail_rate_gpu
-            when 'complete_rate_gpu_time' then counted.complete_rate_gpu_time
-            when 'cancel_rate_gpu_time' then counted.cancel_rate_gpu_time
-            when 'fail_rate_gpu_time' then counted.fail_rate_gpu_time
-            when 'avg_run_time_cpu' then counted.avg_run_time_cpu
-            when 'avg_que_time_cpu' then counted.avg_que_time_cpu
-            when 'med_run_time_cpu' then counted.med_run_time_cpu
-            when 'med_que_time_cpu' then counted.med_que_time_cpu
-            when 'complete_rate_cpu' then counted.complete_rate_cpu
-            when 'cancel_rate_cpu' then counted.cancel_rate_cpu
-            when 'fail_rate_cpu' then counted.fail_rate_cpu
-        end as from_jobs
+        unnest([
+            stats.figure(1, 'job_num', counted.job_num, summary.job_num),
+            stats.figure(2, 'cpu_job_num', counted.cpu_job_num, summary.cpu_job_num),
+            stats.figure(3, 'gpu_job_num', counted.gpu_job_num, summary.gpu_job_num),
+            stats.figure(4, 'avg_run_time_gpu', counted.avg_run_time_gpu, summary.avg_run_time_gpu),
+            stats.figure(5, 'avg_que_time_gpu', counted.avg_que_time_gpu, summary.avg_que_time_gpu),
+            stats.figure(6, 'avg_gpu_num', counted.avg_gpu_num, summary.avg_gpu_num),
+            stats.figure(7, 'med_run_time_gpu', counted.med_run_time_gpu, summary.med_run_time_gpu),
+            stats.figure(8, 'med_que_time_gpu', counted.med_que_time_gpu, summary.med_que_time_gpu),
+            stats.figure(9, 'med_gpu_num', counted.med_gpu_num, summary.med_gpu_num),
+            stats.figure(10, 'max_run_time_gpu', counted.max_run_time_gpu, summary.max_run_time_gpu),
+            stats.figure(11, 'max_gpu', counted.max_gpu, summary.max_gpu),
+            stats.figure(12, 'complete_rate_gpu', counted.complete_rate_gpu, summary.complete_rate_gpu),
+            stats.figure(13, 'cancel_rate_gpu', counted.cancel_rate_gpu, summary.cancel_rate_gpu),
+            stats.figure(14, 'fail_rate_gpu', counted.fail_rate_gpu, summary.fail_rate_gpu),
+            stats.figure(
+                15, 'complete_rate_gpu_time', counted.complete_rate_gpu_time, summary.complete_rate_gpu_time
+            ),
+            stats.figure(
+                16, 'cancel_rate_gpu_time', counted.cancel_rate_gpu_time, summary.cancel_rate_gpu_time
+            ),
+            stats.figure(17, 'fail_rate_gpu_time', counted.fail_rate_gpu_time, summary.fail_rate_gpu_time),
+            stats.figure(18, 'avg_run_time_cpu', counted.avg_run_time_cpu, summary.avg_run_time_cpu),
+            stats.figure(19, 'avg_que_time_cpu', counted.avg_que_time_cpu, summary.avg_que_time_cpu),
+            stats.figure(20, 'med_run_time_cpu', counted.med_run_time_cpu, summary.med_run_time_cpu),
+            stats.figure(21, 'med_que_time_cpu', counted.med_que_time_cpu, summary.med_que_time_cpu),
+            stats.figure(22, 'complete_rate_cpu', counted.complete_rate_cpu, summary.complete_rate_cpu),
+            stats.figure(23, 'cancel_rate_cpu', counted.cancel_rate_cpu, summary.cancel_rate_cpu),
+            stats.figure(24, 'fail_rate_cpu', counted.fail_rate_cpu, summary.fail_rate_cpu)
+        ]) as figure
     from clusters
-    cross join measures
     left join acme.cluster_summary as summary on clusters.cluster = lower(summary.id)
     left join counted on clusters.cluster = counted.cluster
 )
 
 select
     cluster,
-    measure,
-    from_summary,
-    from_jobs,
-    from_jobs - from_summary as difference
+    figure.measure,
+    figure.published as from_summary,
+    figure.measured as from_jobs,
+    figure.measured - figure.published as difference
 from compared
-order by cluster_place, measure_place;
+order by place, figure.place;
 
 comment on macro table acme.summary_against_jobs is 'Each measure of cluster_summary.csv next to the same measure computed from the job files with the published durations, queues and GPU times. difference is the value from the job files minus the published value.';
