@@ -38,11 +38,7 @@ with pods as (
 
 spans as (
     select
-        cpu_milli,
-        gpu_milli,
-        memory_mib,
-        start_s,
-        end_s,
+        *,
         unnest(
             generate_series(
                 cast(floor(start_s / 3600) as bigint), cast(floor((end_s - 1) / 3600) as bigint)

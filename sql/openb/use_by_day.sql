@@ -102,12 +102,7 @@ steps as (
 
 parts as (
     select
-        from_s,
-        to_s,
-        running_pods,
-        gpu_milli,
-        cpu_milli,
-        memory_mib,
+        *,
         unnest(
             generate_series(
                 cast(floor(from_s / 86400) as bigint), cast(floor((to_s - 1) / 86400) as bigint)

@@ -180,12 +180,7 @@ hourly as (
 -- Hours without a job have no row, and add nothing to the sums of products.
 earlier as (
     select
-        trace,
-        cluster,
-        hour,
-        jobs,
-        first_hour,
-        last_hour,
+        *,
         sum(jobs) over (
             partition by trace, cluster order by hour range between 24 preceding and 24 preceding
         ) as jobs_24h_earlier,

@@ -98,11 +98,7 @@ tops as (
 -- limit_gpu_s: what the smallest of the largest jobs held, which other jobs may have held too.
 limits as (
     select
-        tops.trace,
-        tops.gpu_jobs,
-        tops.held_gpu_s,
-        tops.heaviest_pct,
-        tops.top_jobs,
+        tops.*,
         coalesce(ranked.held_gpu_s, 0) as limit_gpu_s,
         coalesce(
             ranked.larger_gpu_s + (tops.top_jobs - ranked.larger_jobs) * coalesce(ranked.held_gpu_s, 0), 0

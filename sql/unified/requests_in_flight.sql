@@ -137,11 +137,7 @@ changes as (
 
 running as (
     select
-        windows.trace,
-        windows.workload,
-        windows.window_length_s,
-        windows.window_number,
-        windows.first_window,
+        windows.*,
         changes.requests_in_window,
         changes.tokens_in_window,
         sum(changes.requests) over earlier as requests_before,

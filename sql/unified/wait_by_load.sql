@@ -75,14 +75,7 @@ counted as (
 
 compared as (
     select
-        trace,
-        cluster,
-        load_band_start_pct,
-        jobs,
-        median_load_pct,
-        started_jobs,
-        immediate_jobs,
-        wait_s,
+        *,
         100.0 * sum(case when load_band_start_pct is null then jobs else 0 end) over of_cluster
         / sum(jobs) over of_cluster as unknown_pct
     from counted

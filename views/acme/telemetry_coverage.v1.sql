@@ -51,12 +51,7 @@ times as (
 
 with_gaps as (
     select
-        cluster,
-        source_table,
-        metric,
-        time,
-        listed,
-        samples,
+        *,
         (
             epoch_us(time)
             - epoch_us(lag(time) over (partition by cluster, source_table, metric order by time))
@@ -106,18 +101,9 @@ of_devices as (
 
 with_fleet as (
     select
-        of_times.cluster,
-        of_times.source_table,
-        of_times.metric,
-        of_times.first_time,
-        of_times.last_time,
-        of_times.times,
-        of_times.median_gap_s,
-        of_times.max_gap_s,
+        of_times.*,
         of_devices.devices,
         of_devices.unattributed_devices,
-        of_times.samples,
-        of_times.listed,
         case concat_ws(' ', of_times.source_table, of_times.cluster)
             when 'gpu_metric seren' then 2288
             when 'gpu_metric kalos' then 2416

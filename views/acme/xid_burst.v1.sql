@@ -44,13 +44,7 @@ with_codes as (
 
 with_most as (
     select
-        cluster,
-        burst,
-        gpu_name,
-        node,
-        onset_time,
-        xid,
-        onsets_of_xid,
+        *,
         max(onsets_of_xid) over (partition by cluster, burst) as most_onsets
     from with_codes
 )

@@ -21,12 +21,7 @@ with classes as (
 
 ranked as (
     select
-        variant,
-        cpu_milli,
-        gpu_milli,
-        num_gpu,
-        gpu_spec,
-        pods,
+        *,
         row_number() over by_popularity as class_number,
         sum(pods) over by_popularity as pods_up_to,
         sum(pods) over (partition by variant) as all_pods

@@ -41,13 +41,7 @@ node_types as (
 -- Every GPU is free, so whether the GPUs suffice for a pod depends only on their number.
 fits as (
     select
-        classes.variant,
-        classes.num_gpu,
-        classes.gpu_milli,
-        classes.gpu_spec,
-        classes.cpu_milli,
-        classes.memory_mib,
-        classes.unscheduled_pods,
+        classes.*,
         node_types.model,
         node_types.nodes,
         (

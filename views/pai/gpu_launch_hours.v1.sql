@@ -26,11 +26,7 @@ with launches as (
 
 placed as (
     select
-        gpu_type,
-        plan_gpu,
-        start_s,
-        end_s,
-        start_hour,
+        *,
         cast(floor(end_s / 3600) as bigint) as end_hour
     from launches
 )

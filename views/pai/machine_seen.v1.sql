@@ -61,12 +61,7 @@ changes as (
 -- Of several changes at the same time, only the last is followed by a stretch; its sum includes all of them.
 stretches as (
     select
-        machine_number,
-        at_s,
-        change,
-        cpu_pct,
-        gpu_pct,
-        load,
+        *,
         lead(at_s) over (partition by machine_number order by at_s) - at_s as lasted_s,
         sum(change) over (
             partition by machine_number

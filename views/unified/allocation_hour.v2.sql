@@ -281,13 +281,8 @@ hours as (
 
 running as (
     select
-        partitions.trace,
-        partitions.is_by_partition,
-        partitions.is_offered,
-        partitions.cluster,
-        partitions.partition_name,
+        partitions.*,
         hours.hour,
-        partitions.placed_pct,
         queues.are_shown as is_queue_shown,
         3600 * sum(coalesce(changes.running_jobs, 0)) over so_far
         - coalesce(changes.running_job_s_before, 0) as running_job_s,

@@ -15,11 +15,7 @@ with by_time as (
 
 so_far as (
     select
-        gpu,
-        dataset,
-        network,
-        time_to_accuracy_s,
-        least_energy_j,
+        *,
         min(least_energy_j) over (
             partition by gpu, dataset, network
             order by time_to_accuracy_s

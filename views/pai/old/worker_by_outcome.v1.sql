@@ -39,19 +39,7 @@ timed as (
 -- Prefers runs that succeeded, then runs that ended; of several such runs, the later one.
 ranked as (
     select
-        worker_name,
-        job_name,
-        task_name,
-        inst_name,
-        inst_id,
-        machine,
-        status,
-        start_s,
-        end_s,
-        runs,
-        publishers_status,
-        publishers_start_s,
-        publishers_end_s,
+        *,
         row_number() over (
             partition by worker_name
             order by
