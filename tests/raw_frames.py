@@ -249,21 +249,6 @@ def happened(times: pd.Series) -> pd.Series:
     return times.where(times > 0)
 
 
-def pai_instance_spans(raw: Path) -> pd.DataFrame:
-    """Return the first start and last end of each task's instances, and their total run time.
-
-    An instance that never started has no end.
-    """
-    instances = pai_table(raw, "pai_instance_table")
-    instances["start"] = happened(instances["start_time"])
-    instances["end"] = happened(instances["end_time"]).where(instances["start"].notna())
-    instances["held"] = instances["end"] - instances["start"]
-    instances["held"] = instances["held"].where(instances["held"] > 0)
-    groups = instances.groupby(["job_name", "task_name"])
-    spans = groups.agg(first_start=("start", "min"), last_end=("end", "max"))
-    return spans.assign(held_s=groups["held"].sum(min_count=1)).reset_index()
-
-
 def pai_scheduling_latency(raw: Path) -> pd.DataFrame:
     tasks = pai_table(raw, "pai_task_table")
     first = tasks[tasks["start_time"] > 0].groupby("job_name")["start_time"].min().rename("first_start")
@@ -275,24 +260,6 @@ def pai_scheduling_latency(raw: Path) -> pd.DataFrame:
             "status": jobs["status"],
             "submit_s": jobs["start_time"],
             "scheduling_latency_s": jobs["first_start"] - jobs["start_time"],
-        }
-    )
-
-
-def pai_task_wait(raw: Path) -> pd.DataFrame:
-    tasks = pai_table(raw, "pai_task_table")
-    tasks = tasks.merge(pai_instance_spans(raw), on=["job_name", "task_name"], validate="one_to_one")
-    tasks = tasks[(tasks["start_time"] > 0) & tasks["first_start"].notna()]
-    return pd.DataFrame(
-        {
-            "job_name": tasks["job_name"],
-            "task_name": tasks["task_name"],
-            "status": tasks["status"],
-            "gpu_type": tasks["gpu_type"],
-            "instances": tasks["inst_num"],
-            "requested_gpus_per_instance": tasks["plan_gpu"] / 100,
-            "submit_s": tasks["start_time"],
-            "wait_s": tasks["first_start"] - tasks["start_time"],
         }
     )
 
@@ -416,109 +383,6 @@ COMPUTED = {"trace", "span_gpu_s", "hour_of_day", "weekday", "size_band"}
 STANDARD = [name for name in UNIFIED_V2 if name not in COMPUTED]
 
 
-def unified_itp(raw: Path) -> pd.DataFrame:
-    jobs = itp_job(raw)
-    return pd.DataFrame(
-        {
-            "cluster": jobs["cluster"],
-            "job_id": jobs["job_id"],
-            "submit_s": jobs["submit_s"],
-            "run_s": jobs["run_s"],
-            "requested_gpus": jobs["requested_gpus"],
-            "allocated_gpus": jobs["requested_gpus"],
-            "status": "unknown",
-            "held_gpu_s": jobs["requested_gpus"] * jobs["run_s"],
-            "workload": jobs["model_name"],
-            "partition_name": jobs["cluster"],
-        }
-    )
-
-
-def unified_openb(raw: Path) -> pd.DataFrame:
-    """Pods of the default list only: the other lists are samples of it."""
-    pods = openb_pods(raw)
-    pods = pods[pods["variant"] == "default"].reset_index(drop=True)
-    requested = pods["num_gpu"] * pods["gpu_milli"] / 1000
-    run = pods["deletion_time"] - pods["scheduled_time"]
-    outcome = {"Succeeded": "completed", "Failed": "failed", "Running": "unknown", "Pending": "unknown"}
-    return pd.DataFrame(
-        {
-            "job_id": pods["name"],
-            "submit_s": pods["creation_time"],
-            "wait_s": pods["scheduled_time"] - pods["creation_time"],
-            "run_s": run,
-            "end_s": pods["deletion_time"],
-            "requested_cpus": pods["cpu_milli"] / 1000,
-            "requested_gpus": requested,
-            "requested_memory_gib": pods["memory_mib"] / 1024,
-            "status": pods["pod_phase"].map(outcome),
-            "held_gpu_s": requested * run,
-            "is_censored": (pods["pod_phase"] == "Running")
-            & (pods["deletion_time"] == pods["deletion_time"].max()),
-            "partition_name": pods["gpu_spec"],
-        }
-    )
-
-
-def unified_pai(raw: Path) -> pd.DataFrame:
-    jobs = pai_table(raw, "pai_job_table")[["job_name", "inst_id", "user"]]
-    tags = pai_table(raw, "pai_group_tag_table")[["inst_id", "group", "workload"]]
-    tasks = pai_table(raw, "pai_task_table").merge(jobs, on="job_name", how="left", validate="many_to_one")
-    tasks = tasks.merge(tags, on="inst_id", how="left", validate="many_to_one")
-    key = ["job_name", "task_name"]
-    tasks = tasks.merge(pai_instance_spans(raw), on=key, how="left", validate="one_to_one")
-    requested = tasks["inst_num"] * tasks["plan_gpu"].fillna(0) / 100
-    last_end = tasks["last_end"].where(tasks["status"].isin(["Terminated", "Failed"]))
-    run = last_end - tasks["first_start"]
-    outcome = {"Terminated": "completed", "Failed": "failed", "Running": "unknown", "Waiting": "unknown"}
-    return pd.DataFrame(
-        {
-            "job_id": tasks["job_name"] + "/" + tasks["task_name"],
-            "user_id": tasks["user"],
-            "group_id": tasks["group"],
-            "submit_s": happened(tasks["start_time"]),
-            "wait_s": tasks["first_start"] - happened(tasks["start_time"]),
-            "run_s": run,
-            "end_s": last_end.fillna(happened(tasks["end_time"])),
-            "requested_cpus": tasks["inst_num"] * tasks["plan_cpu"] / 100,
-            "requested_gpus": requested,
-            "requested_gpus_per_instance": tasks["plan_gpu"].fillna(0) / 100,
-            "requested_memory_gib": tasks["inst_num"] * tasks["plan_mem"],
-            "status": tasks["status"].map(outcome),
-            "held_gpu_s": tasks["plan_gpu"].fillna(0) / 100 * tasks["held_s"],
-            "is_censored": tasks["status"] == "Running",
-            "workload": tasks["workload"],
-            "partition_name": tasks["gpu_type"],
-        }
-    )
-
-
-def unified_acme(raw: Path) -> pd.DataFrame:
-    jobs = acme_job(raw)
-    epoch = pd.Timestamp(0, tz="UTC")
-    return pd.DataFrame(
-        {
-            "cluster": jobs["cluster"],
-            "job_id": jobs["job_id"],
-            "user_id": jobs["user_id"],
-            "submit_time": jobs["submit_time"],
-            "submit_s": (jobs["submit_time"] - epoch).dt.total_seconds(),
-            "wait_s": jobs["wait_s"],
-            "run_s": jobs["run_s"],
-            "end_s": (jobs["end_time"] - epoch).dt.total_seconds(),
-            "requested_cpus": jobs["requested_cpus"],
-            "requested_gpus": jobs["requested_gpus"],
-            "allocated_gpus": jobs["requested_gpus"].where(jobs["run_s"].notna()),
-            "status": jobs["state"].map(ACME_OUTCOMES).fillna("unknown"),
-            "held_gpu_s": jobs["requested_gpus"] * jobs["run_s"],
-            "is_censored": jobs["state"] == "RUNNING",
-            "is_preempted": jobs["state"] == "PREEMPTED",
-            "workload": jobs["workload_type"],
-            "partition_name": jobs["cluster"],
-        }
-    )
-
-
 BANDS = {1: "below 1", 2: "1", 8: "2 to 7", 9: "8", 64: "9 to 63", 512: "64 to 511", math.inf: "512 and more"}
 
 
@@ -528,25 +392,9 @@ def size_band(gpus: float | None) -> str | None:
     return "no GPU" if gpus == 0 else next(band for end, band in BANDS.items() if gpus < end)
 
 
-def standard_jobs(raw: Path, trace: str) -> pd.DataFrame:
-    """Return the jobs of one trace, with the columns that all traces share. Local times are in UTC+8."""
-    jobs_of = {"acme": unified_acme, "itp": unified_itp, "openb": unified_openb, "pai": unified_pai}[trace]
-    jobs = jobs_of(raw).astype(object)
-    if "is_preempted" in jobs:
-        jobs["status"] = jobs["status"].where(jobs["is_preempted"] != True, "preempted")  # noqa: E712
-    if trace != "pai":
-        jobs["requested_gpus_per_instance"] = jobs["requested_gpus"]
-    if trace in ("acme", "pai"):
-        jobs["local_submit_s"] = jobs["submit_s"].astype(float) + 8 * 3_600
-    return jobs.reindex(columns=[*STANDARD, "is_censored"])
-
-
-def as_observed(jobs: pd.DataFrame, **observed: object) -> pd.DataFrame:
-    """Return a trace's jobs in the standard columns, with the given ones, such as observed times.
-
-    Columns that are not given have no values.
-    """
-    return jobs.assign(**observed).reindex(columns=STANDARD)
+def standard_jobs(**columns: object) -> pd.DataFrame:
+    """Return the jobs of a trace in the standard columns. Columns that are not given have no values."""
+    return pd.DataFrame(columns).reindex(columns=STANDARD)
 
 
 def has_jobs(raw: Path, trace: str) -> bool:

@@ -15,19 +15,36 @@ import raw_frames
 
 def standard_job_v1(raw: Path) -> pd.DataFrame:
     """A running job is observed until the last time of its cluster. A job with an end only was withdrawn."""
-    jobs, found = raw_frames.standard_jobs(raw, "acme"), raw_frames.acme_job(raw)
-    times = found[["submit_time", "start_time", "end_time"]]
-    trace_ends = times.max(axis=1).groupby(found["cluster"]).transform("max")
-    is_running = found["state"] == "RUNNING"
-    seen_s = found["run_s"].mask(is_running, (trace_ends - found["start_time"]).dt.total_seconds())
-    return raw_frames.as_observed(
-        jobs,
-        observed_wait_s=jobs["wait_s"].fillna(jobs["end_s"] - jobs["submit_s"]),
-        observed_start_s=jobs["submit_s"] + jobs["wait_s"],
+    jobs = raw_frames.acme_job(raw)
+    times = jobs[["submit_time", "start_time", "end_time"]]
+    trace_ends = times.max(axis=1).groupby(jobs["cluster"]).transform("max")
+    submit, start, end = ((times[name] - pd.Timestamp(0, tz="UTC")).dt.total_seconds() for name in times)
+    is_running, gpus = jobs["state"] == "RUNNING", jobs["requested_gpus"]
+    seen_s = jobs["run_s"].mask(is_running, (trace_ends - jobs["start_time"]).dt.total_seconds())
+    outcomes = jobs["outcome"].mask(jobs["state"] == "PREEMPTED", "preempted")
+    return raw_frames.standard_jobs(
+        cluster=jobs["cluster"],
+        job_id=jobs["job_id"],
+        user_id=jobs["user_id"],
+        submit_time=jobs["submit_time"],
+        submit_s=submit,
+        local_submit_s=submit + 8 * 3_600,
+        wait_s=jobs["wait_s"],
+        observed_wait_s=start.fillna(end) - submit,
+        observed_start_s=start,
+        run_s=jobs["run_s"],
         observed_run_s=seen_s,
-        held_gpu_s=found["requested_gpus"] * seen_s,
-        is_right_censored=is_running.astype(object).where(found["state"].notna() | found["end_time"].notna()),
+        end_s=end,
+        requested_cpus=jobs["requested_cpus"],
+        requested_gpus=gpus,
+        requested_gpus_per_instance=gpus,
+        allocated_gpus=gpus.where(jobs["run_s"].notna()),
+        held_gpu_s=gpus * seen_s,
+        status=outcomes.fillna("unknown"),
+        is_right_censored=is_running.astype(object).where(jobs["state"].notna() | jobs["end_time"].notna()),
         is_left_censored=False,
+        workload=jobs["workload_type"],
+        partition_name=jobs["cluster"],
     )
 
 

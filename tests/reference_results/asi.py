@@ -200,36 +200,25 @@ def standard_job_v1(raw: Path) -> pd.DataFrame:
     # Rounded, so that equal sums of fractions are equal.
     run_s = (3_600 * ran_h).round(3)
     wait_s = pods["wait_s"].where(~left)
-    columns = {
-        "cluster": None,
-        "job_id": pods["pod_id"],
-        "user_id": None,
-        "group_id": pods["workload_id"],
-        "submit_time": None,
-        "submit_s": None,
-        "local_submit_s": None,
-        "wait_s": wait_s,
-        "run_s": run_s.where(~left & ~right),
-        "end_s": (start_s + run_s).where(~right),
-        "requested_cpus": pods["requested_cpus"],
-        "allocated_cpus": None,
-        "requested_gpus": pods["requested_gpus"],
-        "requested_gpus_per_instance": pods["requested_gpus"],
-        "allocated_gpus": pods["requested_gpus"].where(ran_h.notna()),
-        "requested_memory_gib": None,
-        "allocated_memory_gib": None,
-        "status": "unknown",
-        "workload": pods["job_type"].where(pods["job_type"] != "unknown"),
-        "partition_name": pods["gpu_model"],
-    }
-    return raw_frames.as_observed(
-        pd.DataFrame(columns, index=pods.index),
+    return raw_frames.standard_jobs(
+        job_id=pods["pod_id"],
+        group_id=pods["workload_id"],
+        wait_s=wait_s,
         observed_wait_s=wait_s,
         observed_start_s=start_s,
+        run_s=run_s.where(~left & ~right),
         observed_run_s=run_s,
+        end_s=(start_s + run_s).where(~right),
+        requested_cpus=pods["requested_cpus"],
+        requested_gpus=pods["requested_gpus"],
+        requested_gpus_per_instance=pods["requested_gpus"],
+        allocated_gpus=pods["requested_gpus"].where(ran_h.notna()),
         held_gpu_s=3_600 * pods["held_gpu_h"],
+        status="unknown",
         is_right_censored=right,
         is_left_censored=left,
+        workload=pods["job_type"].where(pods["job_type"] != "unknown"),
+        partition_name=pods["gpu_model"],
     )
 
 

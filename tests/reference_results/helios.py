@@ -38,51 +38,33 @@ def seconds(times: pd.Series) -> pd.Series:
     return (times - pd.Timestamp("1970-01-01")) / pd.Timedelta(seconds=1)
 
 
-def recorded_job(raw: Path) -> pd.DataFrame:
-    found = jobs(raw)
-    submit, start, end = (seconds(found[name]) for name in TIMES)
-    columns = {
-        "cluster": found["cluster"],
-        "job_id": found["job_id"].astype(str),
-        "user_id": found["user"],
-        "group_id": None,
-        "submit_time": found["submit_time"].dt.tz_localize("Asia/Shanghai"),
-        "submit_s": submit,
-        "local_submit_s": submit,
-        "wait_s": start - submit,
-        "run_s": end - start,
-        "end_s": end,
-        "requested_cpus": found["cpu_num"].astype(float),
-        "allocated_cpus": None,
-        "requested_gpus": found["gpu_num"].astype(float),
-        "requested_gpus_per_instance": found["gpu_num"].astype(float),
-        "allocated_gpus": None,
-        "requested_memory_gib": None,
-        "allocated_memory_gib": None,
-        "held_gpu_s": found["gpu_num"] * (end - start),
-        "status": found["state"].map(OUTCOMES).fillna("unknown"),
-        "is_censored": end.isna(),
-        "workload": None,
-        "partition_name": found["vc"],
-    }
-    return pd.DataFrame(columns, index=found.index)
-
-
 def standard_job_v1(raw: Path) -> pd.DataFrame:
+    """A job without an end is observed until the last time of its cluster."""
     found = jobs(raw)
     submit, start, end = (seconds(found[name]) for name in TIMES)
-    trace_ends = (
-        pd.concat([submit, start, end], axis=1).max(axis=1).groupby(found["cluster"]).transform("max")
-    )
-    seen_s = end.fillna(trace_ends) - start
-    return raw_frames.as_observed(
-        recorded_job(raw),
+    last = pd.concat([submit, start, end], axis=1).max(axis=1).groupby(found["cluster"]).transform("max")
+    gpus, seen_s = found["gpu_num"].astype(float), end.fillna(last) - start
+    return raw_frames.standard_jobs(
+        cluster=found["cluster"],
+        job_id=found["job_id"].astype(str),
+        user_id=found["user"],
+        submit_time=found["submit_time"].dt.tz_localize("Asia/Shanghai"),
+        submit_s=submit,
+        local_submit_s=submit,
+        wait_s=start - submit,
         observed_wait_s=start.fillna(end) - submit,
         observed_start_s=start,
+        run_s=end - start,
         observed_run_s=seen_s,
-        held_gpu_s=found["gpu_num"] * seen_s,
+        end_s=end,
+        requested_cpus=found["cpu_num"].astype(float),
+        requested_gpus=gpus,
+        requested_gpus_per_instance=gpus,
+        held_gpu_s=gpus * seen_s,
+        status=found["state"].map(OUTCOMES).fillna("unknown"),
         is_right_censored=start.notna() & end.isna(),
         is_left_censored=False,
+        partition_name=found["vc"],
     )
 
 

@@ -1,8 +1,4 @@
-"""ITP's views and named queries, computed by pandas from the raw files alone.
-
-Each function takes the folder of the raw dump and returns the expected rows. Views come first, in the order
-of their dependencies, then the named queries, which read the frames of the views and never the database.
-"""
+"""ITP's views, computed by pandas from the raw files alone."""
 
 from functools import lru_cache
 from pathlib import Path
@@ -14,9 +10,6 @@ import raw_frames
 @lru_cache(maxsize=2)
 def jobs_of(raw: Path) -> pd.DataFrame:
     return raw_frames.itp_job(raw)
-
-
-# Views.
 
 
 SIMULATED_GPUS = {
@@ -78,18 +71,23 @@ def cluster_load(raw: Path) -> pd.DataFrame:
 
 
 def standard_job_v1(raw: Path) -> pd.DataFrame:
-    jobs = raw_frames.standard_jobs(raw, "itp")
-    return raw_frames.as_observed(
-        jobs,
-        observed_wait_s=None,
-        observed_start_s=None,
+    jobs = jobs_of(raw)
+    gpus = jobs["requested_gpus"]
+    return raw_frames.standard_jobs(
+        cluster=jobs["cluster"],
+        job_id=jobs["job_id"],
+        submit_s=jobs["submit_s"],
+        run_s=jobs["run_s"],
         observed_run_s=jobs["run_s"],
-        is_right_censored=None,
+        requested_gpus=gpus,
+        requested_gpus_per_instance=gpus,
+        allocated_gpus=gpus,
+        held_gpu_s=gpus * jobs["run_s"],
+        status="unknown",
         is_left_censored=False,
+        workload=jobs["model_name"],
+        partition_name=jobs["cluster"],
     )
-
-
-# Named queries.
 
 
 def cluster_capacity(_: Path) -> pd.DataFrame:

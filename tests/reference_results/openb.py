@@ -167,18 +167,32 @@ def fragmentation(raw: Path) -> pd.DataFrame:
 
 
 def standard_job_v1(raw: Path) -> pd.DataFrame:
-    """A pod that ran until the last deletion of the trace is censored. A pending pod was withdrawn."""
-    jobs = raw_frames.standard_jobs(raw, "openb")
-    has_ended = ~jobs["is_censored"].astype(bool)
-    return raw_frames.as_observed(
-        jobs,
-        observed_wait_s=jobs["wait_s"].fillna(jobs["end_s"] - jobs["submit_s"]),
-        observed_start_s=jobs["submit_s"] + jobs["wait_s"],
-        run_s=jobs["run_s"].where(has_ended),
-        observed_run_s=jobs["run_s"],
-        end_s=jobs["end_s"].where(has_ended),
-        is_right_censored=jobs["is_censored"],
+    """A pod that ran until the last deletion of the trace is censored. A pending pod was withdrawn.
+
+    The other lists are samples of the default one.
+    """
+    pods = pods_of(raw)
+    pods = pods[pods["variant"] == "default"].reset_index(drop=True)
+    submit, start, end = pods["creation_time"], pods["scheduled_time"], pods["deletion_time"]
+    gpus, is_cut_off = pods["milli"] / WHOLE_GPU, (pods["pod_phase"] == "Running") & (end == end.max())
+    return raw_frames.standard_jobs(
+        job_id=pods["name"],
+        submit_s=submit,
+        wait_s=start - submit,
+        observed_wait_s=start.fillna(end) - submit,
+        observed_start_s=start,
+        run_s=pods["run_s"].where(~is_cut_off),
+        observed_run_s=pods["run_s"],
+        end_s=end.where(~is_cut_off),
+        requested_cpus=pods["cpu_milli"] / 1000,
+        requested_gpus=gpus,
+        requested_gpus_per_instance=gpus,
+        requested_memory_gib=pods["memory_mib"] / 1024,
+        held_gpu_s=gpus * pods["run_s"],
+        status=pods["pod_phase"].map({"Succeeded": "completed", "Failed": "failed"}).fillna("unknown"),
+        is_right_censored=is_cut_off,
         is_left_censored=False,
+        partition_name=pods["gpu_spec"],
     )
 
 

@@ -103,17 +103,45 @@ def task_run(raw: Path) -> pd.DataFrame:
     return runs.assign(run_s=runs["run_s"].where(runs["status"].isin(["Terminated", "Failed"])))
 
 
+def task_wait(raw: Path) -> pd.DataFrame:
+    columns = [
+        *TASK_KEY,
+        "status",
+        "gpu_type",
+        "instances",
+        "requested_gpus_per_instance",
+        "submit_s",
+        "wait_s",
+    ]
+    return task_span(raw).loc[lambda tasks: tasks["wait_s"].notna(), columns]
+
+
 def standard_job_v1(raw: Path) -> pd.DataFrame:
-    jobs = raw_frames.standard_jobs(raw, "pai")
-    runs = task_run(raw)
-    of_tasks = runs.set_index(runs["job_name"] + "/" + runs["task_name"])
-    return raw_frames.as_observed(
-        jobs,
-        observed_wait_s=jobs["wait_s"],
-        observed_start_s=jobs["job_id"].map(of_tasks["first_start_s"]),
-        observed_run_s=jobs["job_id"].map(of_tasks["observed_run_s"]),
-        is_right_censored=jobs["is_censored"],
+    tasks, runs = tasks_of(raw), task_run(raw)
+    assert runs[TASK_KEY].equals(tasks[TASK_KEY])
+    instances, gpus, status = tasks["inst_num"], tasks["plan_gpu"].fillna(0) / 100, tasks["status"]
+    return raw_frames.standard_jobs(
+        job_id=tasks["job_name"] + "/" + tasks["task_name"],
+        user_id=runs["user_id"],
+        group_id=runs["group_id"],
+        submit_s=runs["submit_s"],
+        local_submit_s=runs["submit_s"] + 8 * 3_600,
+        wait_s=runs["wait_s"],
+        observed_wait_s=runs["wait_s"],
+        observed_start_s=runs["first_start_s"],
+        run_s=runs["run_s"],
+        observed_run_s=runs["observed_run_s"],
+        end_s=(runs["first_start_s"] + runs["run_s"]).fillna(raw_frames.happened(tasks["end_time"])),
+        requested_cpus=instances * tasks["plan_cpu"] / 100,
+        requested_gpus=instances * gpus,
+        requested_gpus_per_instance=gpus,
+        requested_memory_gib=instances * tasks["plan_mem"],
+        held_gpu_s=gpus * runs["held_s"],
+        status=status.map({"Terminated": "completed", "Failed": "failed"}).fillna("unknown"),
+        is_right_censored=status == "Running",
         is_left_censored=False,
+        workload=runs["workload"],
+        partition_name=tasks["gpu_type"],
     )
 
 
@@ -261,8 +289,9 @@ def machine_use(machine: str, workers: pd.DataFrame) -> dict[str, object]:
 
 # In VIEWS and QUERIES, each name has its function and the key columns of its rows.
 VIEWS = {
+    "pai.standard_job_v1": (standard_job_v1, ["job_id"]),
     "pai.scheduling_latency_v1": (raw_frames.pai_scheduling_latency, ["job_name"]),
-    "pai.task_wait_v1": (raw_frames.pai_task_wait, ["job_name", "task_name"]),
+    "pai.task_wait_v1": (task_wait, TASK_KEY),
     "pai.task_usage_v1": (raw_frames.pai_task_usage, ["job_name", "task_name"]),
     "pai.task_run_v2": (task_run, ["job_name", "task_name"]),
     "pai.task_gpu_time_v1": (task_gpu_time, ["job_name", "task_name"]),

@@ -7,7 +7,8 @@ import tarfile
 from pathlib import Path
 
 import pandas as pd
-from raw_frames import as_observed, remembered
+import raw_frames
+from raw_frames import remembered
 
 BANDS = {"1": 1, "2 to 4": 4, "5 to 8": 8, "9 and more": math.inf}
 OUTCOMES = {"Pass": "completed", "Killed": "cancelled", "Failed": "failed"}
@@ -107,48 +108,30 @@ def attempt_wait(raw: Path) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["job_id", "attempt", "allocated_gpus", "queued_from_s", "wait_s"])
 
 
-def recorded_job(raw: Path) -> pd.DataFrame:
-    found = job_run(raw)
-    columns = {
-        "cluster": None,
-        "job_id": found["job_id"],
-        "user_id": found["user_id"],
-        "group_id": None,
-        "submit_time": None,
-        "submit_s": found["submit_s"],
-        "local_submit_s": None,
-        "wait_s": found["wait_s"],
-        "run_s": found["run_s"],
-        "end_s": found["end_s"],
-        "requested_cpus": None,
-        "allocated_cpus": None,
-        "requested_gpus": found["allocated_gpus"],
-        "requested_gpus_per_instance": found["allocated_gpus"],
-        "allocated_gpus": found["allocated_gpus"],
-        "requested_memory_gib": None,
-        "allocated_memory_gib": None,
-        "held_gpu_s": found["held_gpu_s"],
-        "status": found["published_status"].map(OUTCOMES),
-        "is_censored": found["is_censored"],
-        "workload": None,
-        "partition_name": found["vc"],
-    }
-    return pd.DataFrame(columns, index=found.index)
-
-
 def standard_job_v1(raw: Path) -> pd.DataFrame:
     """A job without an end is observed until the last time of its attempts."""
-    found = recorded_job(raw)
+    found = job_run(raw)
     times = attempt_run(raw).groupby("job_id")[["start_s", "end_s"]].agg(["min", "max"])
     first_s, last_s = times["start_s", "min"], times[[("start_s", "max"), ("end_s", "max")]].max(axis=1)
     seen_s = found["job_id"].map(last_s - first_s)
-    return as_observed(
-        found,
+    return raw_frames.standard_jobs(
+        job_id=found["job_id"],
+        user_id=found["user_id"],
+        submit_s=found["submit_s"],
+        wait_s=found["wait_s"],
         observed_wait_s=found["wait_s"],
         observed_start_s=found["job_id"].map(first_s),
+        run_s=found["run_s"],
         observed_run_s=found["run_s"].fillna(seen_s.where(seen_s > 0)),
+        end_s=found["end_s"],
+        requested_gpus=found["allocated_gpus"],
+        requested_gpus_per_instance=found["allocated_gpus"],
+        allocated_gpus=found["allocated_gpus"],
+        held_gpu_s=found["held_gpu_s"],
+        status=found["published_status"].map(OUTCOMES),
         is_right_censored=found["is_censored"],
         is_left_censored=False,
+        partition_name=found["vc"],
     )
 
 

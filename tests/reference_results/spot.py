@@ -31,45 +31,22 @@ def job_demand(raw: Path) -> pd.DataFrame:
     return pd.DataFrame(columns, index=found.index)
 
 
-def recorded_job(raw: Path) -> pd.DataFrame:
-    found = job_demand(raw)
-    columns = {
-        "cluster": None,
-        "job_id": found["job_id"],
-        "user_id": None,
-        "group_id": found["organization"],
-        "submit_time": None,
-        "submit_s": found["submit_s"],
-        "local_submit_s": None,
-        "wait_s": None,
-        "run_s": found["run_s"],
-        "end_s": None,
-        "requested_cpus": found["requested_cpus"],
-        "allocated_cpus": None,
-        "requested_gpus": found["requested_gpus"],
-        "requested_gpus_per_instance": found["requested_gpus"],
-        "allocated_gpus": None,
-        "requested_memory_gib": None,
-        "allocated_memory_gib": None,
-        "held_gpu_s": found["requested_gpus"] * found["run_s"],
-        "status": "unknown",
-        "is_censored": None,
-        "workload": None,
-        "partition_name": found["gpu_model"],
-    }
-    return pd.DataFrame(columns, index=found.index)
-
-
 def standard_job_v1(raw: Path) -> pd.DataFrame:
     """Jobs of the first second may have begun before the trace, so their left-censoring is unknown."""
-    found = recorded_job(raw)
-    return raw_frames.as_observed(
-        found,
-        observed_wait_s=None,
-        observed_start_s=None,
+    found = job_demand(raw)
+    return raw_frames.standard_jobs(
+        job_id=found["job_id"],
+        group_id=found["organization"],
+        submit_s=found["submit_s"],
+        run_s=found["run_s"],
         observed_run_s=found["run_s"],
-        is_right_censored=None,
+        requested_cpus=found["requested_cpus"],
+        requested_gpus=found["requested_gpus"],
+        requested_gpus_per_instance=found["requested_gpus"],
+        held_gpu_s=found["requested_gpus"] * found["run_s"],
+        status="unknown",
         is_left_censored=pd.Series(False, index=found.index, dtype=object).where(found["submit_s"] > 0, None),
+        partition_name=found["gpu_model"],
     )
 
 

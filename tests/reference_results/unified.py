@@ -16,8 +16,6 @@ from types import ModuleType
 import pandas as pd
 import raw_frames
 
-from reference_results import pai
-
 HOUR_S = 3600
 DAY_S = 24 * HOUR_S
 CLUSTER = ["trace", "cluster"]
@@ -326,7 +324,6 @@ def allocation_of(
 # Function and key columns of each name. Rows without key columns are compared in order.
 
 VIEWS = {
-    "pai.standard_job_v1": (pai.standard_job_v1, ["job_id"]),
     "unified.jobs_v2": (all_jobs, ["trace", "cluster", "job_id"]),
     "unified.capacity_v1": (capacity, [*CLUSTER, "partition_name"]),
     "unified.capacity_hour_v1": (capacity_hour, ["trace", "hour", "partition_name"]),
