@@ -1,5 +1,6 @@
 """Lifetimes, places and use of a few ASI pods, computed by hand."""
 
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -7,8 +8,10 @@ import duckdb
 import polars as pl
 import pytest
 import raw_dumps
+from conftest import REPOSITORY
+from non_empty import non_empty
 
-from tracehouse.engines.duckdb.read import sandbox, verify
+from tracehouse.engines.duckdb.read import answer, binding, sandbox, verify
 from tracehouse.ingest.declare.trace import Table
 from tracehouse.ingest.traces import asi
 
@@ -282,3 +285,22 @@ def test_published_numbers_of_servers_are_a_peak_and_a_count_of_names(tmp_path: 
     with sandbox.connect(tmp_path / "warehouse") as connection:
         found = {one.figure: one.measured for one in verify.figures(connection, ["asi"])}
     assert (found["asi.servers"], found["asi.server_ids"], found["asi.peak_gpus"]) == (2, 3, 384)
+
+
+ROW = re.compile(r"\| (\d+) \| \w+ \| (.+) \|")
+CALL = re.compile(r"`(asi\.\w+)(?:\((\w+) := '?(\w+)'?\))?`")
+# The calls that docs/asi.md lists, by the number of the figure: query, parameter and value.
+FIGURES = {
+    number: CALL.findall(text)
+    for number, text in ROW.findall((REPOSITORY / "docs" / "asi.md").read_text(encoding="utf-8"))
+}
+
+
+def test_every_published_figure_has_rows(sample_warehouse: Path) -> None:
+    assert list(FIGURES) == [str(number) for number in range(1, 18)]
+    with sandbox.connect(sample_warehouse) as connection:
+        for calls in FIGURES.values():
+            for query, parameter, value in non_empty(calls):
+                texts = {parameter: value} if parameter else {}
+                bound = binding.bind_query(connection, query, texts)
+                assert answer.read(connection, bound).read_all().num_rows, query
