@@ -3,6 +3,7 @@
 import io
 import tarfile
 import zipfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import duckdb
@@ -18,7 +19,7 @@ def quiet(*_: object) -> None:
     """Ignore progress."""
 
 
-def tar_gz(members: dict[str, bytes], level: int = 9) -> bytes:
+def tar_gz(members: Mapping[str, bytes], level: int = 9) -> bytes:
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w:gz", compresslevel=level) as archive:
         for name, data in members.items():
@@ -44,15 +45,25 @@ def write(folder: Path, files: dict[str, bytes]) -> Path:
     return folder
 
 
-def ingest(folder: Path, files: dict[str, bytes], progress: Progress = quiet) -> IngestResult:
-    """Write the files to `folder/raw`, and ingest them into `folder/warehouse` without a database."""
-    raw = write(folder / "raw", files)
-    warehouse = folder / "warehouse"
+def ingest_raw(
+    raw: Path | Sequence[Path],
+    warehouse: Path,
+    *traces: str,
+    replacing: bool = False,
+    progress: Progress = quiet,
+) -> IngestResult:
+    """Ingest raw folders without building a database."""
     with lock.acquire(warehouse):
         cleanup.remove_leftovers(warehouse)
-        outcome = pipeline.convert([raw], warehouse, [], progress)
+        raw_folders = [raw] if isinstance(raw, Path) else raw
+        outcome = pipeline.convert(raw_folders, warehouse, traces, progress, replacing)
         records.publish(warehouse, outcome.conversions)
     return outcome
+
+
+def ingest(folder: Path, files: dict[str, bytes], progress: Progress = quiet) -> IngestResult:
+    """Write the files to `folder/raw`, and ingest them into `folder/warehouse` without a database."""
+    return ingest_raw(write(folder / "raw", files), folder / "warehouse", progress=progress)
 
 
 def only(outcome: IngestResult) -> Conversion:

@@ -1,15 +1,14 @@
 """Write the rows of a test as raw files in the publishers' formats, and build databases from them."""
 
 import atexit
-import io
 import shutil
-import tarfile
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
 import duckdb
+from few_files import tar_gz
 
 from tracehouse.engines.duckdb.write import database
 from tracehouse.engines.duckdb.write.build import build_file
@@ -48,11 +47,7 @@ def csv_text(columns: Sequence[str], rows: Iterable[Row], header: bool) -> bytes
 
 def write_archive(path: Path, members: Mapping[str, bytes]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    with tarfile.open(path, "w:gz") as archive:
-        for name, data in members.items():
-            member = tarfile.TarInfo(name)
-            member.size = len(data)
-            archive.addfile(member, io.BytesIO(data))
+    path.write_bytes(tar_gz(members))
 
 
 def write_pai(folder: Path, tables: Mapping[str, Iterable[Row]]) -> None:

@@ -15,6 +15,7 @@ import command_line
 import duckdb
 import pytest
 import suites
+from few_files import ingest_raw as ingest
 from few_files import quiet, tar_gz, write
 
 from tracehouse.core.errors import UsageError, UserError
@@ -23,8 +24,7 @@ from tracehouse.ingest import pipeline
 from tracehouse.ingest.convert import incremental
 from tracehouse.ingest.convert.raw_file import Task
 from tracehouse.ingest.dump.identify import MatchedFile
-from tracehouse.ingest.pipeline import IngestResult
-from tracehouse.ingest.store import cleanup, lock, records
+from tracehouse.ingest.store import lock, records
 from tracehouse.ingest.store.records import Conversion
 
 TRACES = Path(sysconfig.get_path("scripts")) / "traces"
@@ -36,15 +36,6 @@ RAW_JOB = b"job_id,submission_time,duration,num_gpu\n"
 LFS_POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"a" * 64 + b"\nsize 12345\n"
 PAGE = b"<!DOCTYPE html><html></html>"
 XML_ERROR = b"<?xml version='1.0'?>\n<Error><Code>AccessDenied</Code></Error>"
-
-
-def ingest(raw: Path | Sequence[Path], warehouse: Path, *names: str) -> IngestResult:
-    """Ingest a raw folder without building a database."""
-    with lock.acquire(warehouse):
-        cleanup.remove_leftovers(warehouse)
-        outcome = pipeline.convert([raw] if isinstance(raw, Path) else raw, warehouse, names, quiet)
-        records.publish(warehouse, outcome.conversions)
-    return outcome
 
 
 def names_of(conversions: Sequence[Conversion]) -> list[str]:
@@ -123,9 +114,7 @@ def test_replace_keeps_only_found_files_and_reports_removed_rows(tmp_path: Path)
     ingest(raw, warehouse)
     (raw / "zeus/summary_power_a40.csv").unlink()
     (raw / "openb_node_list_all_node.csv").unlink()
-    with lock.acquire(warehouse):
-        outcome = pipeline.convert([raw], warehouse, [], quiet, replacing=True)
-        records.publish(warehouse, outcome.conversions)
+    outcome = ingest(raw, warehouse, replacing=True)
     assert outcome.notes == ("zeus/summary_power_a40.csv: removed its 1 rows from zeus.power",)
     # No file of openb was found, so nothing replaces its rows.
     assert published_rows(warehouse) == {"openb.node": 9, "zeus.power": 1, "zeus.train": 1}
@@ -144,9 +133,7 @@ def test_rejects_version_with_far_fewer_rows_without_replace(rows: int, tmp_path
     assert set(modification_times(warehouse)) == {
         path.relative_to(warehouse).as_posix() for path in (warehouse / "parquet").rglob("*.parquet")
     }
-    with lock.acquire(warehouse):
-        outcome = pipeline.convert([raw], warehouse, [], quiet, replacing=True)
-        records.publish(warehouse, outcome.conversions)
+    outcome = ingest(raw, warehouse, replacing=True)
     assert published_rows(warehouse) == {"openb.node": rows}
     assert f"all_node.csv has {rows} rows for openb.node; it had 9" in " ".join(outcome.notes)
 

@@ -1,17 +1,15 @@
 """Ingest files one after another, in any order and with failures. Each row is stored once."""
 
-import io
-import tarfile
 from collections import Counter
 from pathlib import Path
 
 import duckdb
 import pytest
-from few_files import list_unlisted, quiet
+from few_files import ingest_raw, list_unlisted, quiet, tar_gz
 
 from tracehouse.ingest import pipeline
 from tracehouse.ingest.pipeline import IngestResult
-from tracehouse.ingest.store import cleanup, lock, records
+from tracehouse.ingest.store import lock, records
 
 JANUARY, FEBRUARY, MARCH = (f"kalos/GPU_UTIL-2023-0{month}.csv" for month in (1, 2, 3))
 JOB = "job_id,submission_time,duration,num_gpu\n"
@@ -28,13 +26,7 @@ def jobs(name: str, count: int) -> str:
 
 
 def archive(members: dict[str, str]) -> bytes:
-    packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w:gz") as tar:
-        for name, text in members.items():
-            info = tarfile.TarInfo(name)
-            info.size = len(text)
-            tar.addfile(info, io.BytesIO(text.encode()))
-    return packed.getvalue()
+    return tar_gz({name: text.encode() for name, text in members.items()})
 
 
 class Store:
@@ -53,11 +45,7 @@ class Store:
 
     def ingest(self, files: dict[str, str | bytes], *names: str, replacing: bool = False) -> IngestResult:
         self.put(files)
-        with lock.acquire(self.warehouse):
-            cleanup.remove_leftovers(self.warehouse)
-            outcome = pipeline.convert([self.raw], self.warehouse, names, quiet, replacing)
-            records.publish(self.warehouse, outcome.conversions)
-        return outcome
+        return ingest_raw(self.raw, self.warehouse, *names, replacing=replacing)
 
     def rows(self, column: str) -> list:
         """Return the sorted values of a column of all published rows."""

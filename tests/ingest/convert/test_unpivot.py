@@ -10,21 +10,18 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 import suites
-from few_files import quiet
+from few_files import ingest_raw
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_seed import DEPTH
 
 from tracehouse.core.errors import RawFileError
-from tracehouse.ingest import pipeline
 from tracehouse.ingest.convert import unpivot
 from tracehouse.ingest.convert.unpivot import write_cells
 from tracehouse.ingest.declare.column_types import TypeName
 from tracehouse.ingest.declare.trace import Column, Table, Wide
 from tracehouse.ingest.dump.readers import Batch, ReaderInput, wide
 from tracehouse.ingest.dump.readers.wide import CHUNK_BYTES
-from tracehouse.ingest.pipeline import IngestResult
-from tracehouse.ingest.store import cleanup, lock, records
 from tracehouse.ingest.traces.acme.tables import GPU_METRIC, NODE_METRIC
 
 LFS_POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"a" * 64 + b"\nsize 12345\n"
@@ -268,14 +265,6 @@ def test_rejects_each_invalid_line_with_its_reason() -> None:
     ]
 
 
-def ingest(raw: Path, warehouse: Path) -> IngestResult:
-    with lock.acquire(warehouse):
-        cleanup.remove_leftovers(warehouse)
-        outcome = pipeline.convert([raw], warehouse, ["acme"], quiet)
-        records.publish(warehouse, outcome.conversions)
-    return outcome
-
-
 def metric_file(raw: Path, name: str, *devices: str) -> Path:
     path = raw / "utilization" / name
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -291,7 +280,7 @@ def test_lfs_pointer_stops_only_its_partition(tmp_path: Path) -> None:
     metric_file(raw, "kalos/NODE_IB_SEND.csv", "172.31.0.1-mlx5_0")
     metric_file(raw, "elsewhere/GPU_UTIL.csv", "172.31.0.1-0")
     (raw / "utilization/kalos/GPU_UTIL-2023-08.csv").write_bytes(LFS_POINTER)
-    outcome = ingest(raw, warehouse)
+    outcome = ingest_raw(raw, warehouse)
     assert {conversion.key for conversion in outcome.converted} == {
         ("acme", "gpu_metric", "cluster=seren/metric=GPU_UTIL", "gpu_metric"),
         ("acme", "gpu_metric", "cluster=kalos/metric=GPU_TEMP", "gpu_metric"),
@@ -306,7 +295,7 @@ def test_lfs_pointer_stops_only_its_partition(tmp_path: Path) -> None:
     assert stored.rows == 8
 
     metric_file(raw, "kalos/GPU_UTIL-2023-08.csv", "172.31.0.2-0")
-    outcome = ingest(raw, warehouse)
+    outcome = ingest_raw(raw, warehouse)
     assert [conversion.partition for conversion in outcome.converted] == ["cluster=kalos/metric=GPU_UTIL"]
     assert len(outcome.unchanged) == 3
     (_, august) = outcome.converted[0].sources
@@ -318,6 +307,6 @@ def test_file_without_lines_gives_no_rows(tmp_path: Path) -> None:
     raw, warehouse = tmp_path / "raw", tmp_path / "w"
     path = metric_file(raw, "kalos/DRAM_ACTIVE.csv", "172.31.0.1-0")
     path.write_bytes(b"Time,172.31.0.1-0\n")
-    (conversion,) = ingest(raw, warehouse).converted
+    (conversion,) = ingest_raw(raw, warehouse).converted
     assert conversion.files == ()
     assert conversion.sources[0].rows_read == 0

@@ -6,29 +6,15 @@ from typing import Any
 
 import duckdb
 import pytest
-from few_files import quiet
+from few_files import ingest
 
 from tracehouse.core.errors import UserError
-from tracehouse.ingest import pipeline
-from tracehouse.ingest.store import cleanup, files, layout, lock, records, view_store
+from tracehouse.ingest.store import cleanup, files, layout, records, view_store
 from tracehouse.ingest.store.files import StagedFile
 from tracehouse.ingest.store.records import Conversion, Journal, Manifest, Source, StoredFile, Superseded
 
-NODE = "sn,cpu_milli,memory_mib,gpu,model\n"
-POWER = "dataset,network,batch_size,optimizer,power_limit,time_per_epoch,average_power\n"
-
-
-def ingest(folder: Path, files: dict[str, str]) -> pipeline.IngestResult:
-    """Write raw files and ingest them without building a database."""
-    raw, warehouse = folder / "raw", folder / "warehouse"
-    raw.mkdir(exist_ok=True)
-    for name, text in files.items():
-        (raw / name).write_text(text, encoding="utf-8")
-    with lock.acquire(warehouse):
-        cleanup.remove_leftovers(warehouse)
-        outcome = pipeline.convert([raw], warehouse, [], quiet)
-        records.publish(warehouse, outcome.conversions)
-    return outcome
+NODE = b"sn,cpu_milli,memory_mib,gpu,model\n"
+POWER = b"dataset,network,batch_size,optimizer,power_limit,time_per_epoch,average_power\n"
 
 
 def stage_file(warehouse: Path, content: bytes, rows: int = 1) -> StagedFile:
@@ -222,9 +208,9 @@ def test_data_package_lists_every_output_and_input(tmp_path: Path) -> None:
     ingest(
         tmp_path,
         {
-            "openb_node_list_all_node.csv": NODE + "n1,1,2,0,\n" * 9 + "n2,x,2,0,\n",
-            "openb_node_list_gpu_node.csv": NODE + "n1,1,2,0,T4\n",
-            "summary_power_a40.csv": POWER + "d,n,8,adam,100,1.5,90.5\n",
+            "openb_node_list_all_node.csv": NODE + b"n1,1,2,0,\n" * 9 + b"n2,x,2,0,\n",
+            "openb_node_list_gpu_node.csv": NODE + b"n1,1,2,0,T4\n",
+            "summary_power_a40.csv": POWER + b"d,n,8,adam,100,1.5,90.5\n",
         },
     )
     warehouse = tmp_path / "warehouse"

@@ -1,9 +1,7 @@
 """Philly's files as published: without extensions, in an archive or loose, with their irregularities."""
 
 import hashlib
-import io
 import json
-import tarfile
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,7 +11,7 @@ from typing import NoReturn
 import duckdb
 import pytest
 import raw_dumps
-from few_files import quiet
+from few_files import ingest_raw, quiet, tar_gz
 
 from tracehouse.ingest import pipeline
 from tracehouse.ingest.convert import raw_file
@@ -21,7 +19,6 @@ from tracehouse.ingest.convert.incremental import run_task
 from tracehouse.ingest.convert.raw_file import Task
 from tracehouse.ingest.dump.readers import json as json_reader
 from tracehouse.ingest.pipeline import IngestResult
-from tracehouse.ingest.store import lock, records
 from tracehouse.ingest.store.records import Journal
 
 # The examples in the publisher's README.
@@ -73,11 +70,9 @@ def write(raw: Path, archived: bool = False, **changed: str | bytes) -> Path:
         name: text.encode() if isinstance(text, str) else text for name, text in (FILES | changed).items()
     }
     if archived:
-        with tarfile.open(f"{folder}.tar.gz", "w:gz") as archive:
-            for name, text in [("._cluster_job_log", b"mac"), ("Makefile", b"all:"), *texts.items()]:
-                member = tarfile.TarInfo(f"trace-data/{name}")
-                member.size = len(text)
-                archive.addfile(member, io.BytesIO(text))
+        members = {"._cluster_job_log": b"mac", "Makefile": b"all:"} | texts
+        packed = tar_gz({f"trace-data/{name}": text for name, text in members.items()})
+        Path(f"{folder}.tar.gz").write_bytes(packed)
     else:
         for name, text in texts.items():
             (folder / name).write_bytes(text)
@@ -88,12 +83,12 @@ def test_job_log_is_accepted_or_refused_in_all_its_tables(tmp_path: Path) -> Non
     """The log has three tables. With 7 of 60 jobs invalid, only two of the tables have too many rejects."""
     jobs = [JOB | {"jobid": f"application_{n}"} for n in range(60)]
     raw = write(tmp_path / "raw", cluster_job_log=json.dumps(jobs))
-    whole = ingested(raw, tmp_path / "w")
+    whole = ingest_raw(raw, tmp_path / "w")
     assert rows_by_table(whole)["job"] == 60
     (raw / "philly" / "trace-data" / "cluster_job_log").write_text(
         json.dumps([*jobs[:53], *[None] * 7]), encoding="utf-8"
     )
-    broken = ingested(raw, tmp_path / "w")
+    broken = ingest_raw(raw, tmp_path / "w")
     assert [problem.file for problem in broken.problems] == [
         str(raw / "philly" / "trace-data" / "cluster_job_log")
     ]
@@ -109,7 +104,7 @@ def test_interrupted_ingest_leaves_all_tables_of_a_log_at_one_version(tmp_path: 
     old, new = (json.dumps([JOB | {"user": user}]) for user in ("old", "new"))
     raw, warehouse = write(tmp_path / "raw", cluster_job_log=old), tmp_path / "w"
     log = raw / "philly" / "trace-data" / "cluster_job_log"
-    ingested(raw, warehouse)
+    ingest_raw(raw, warehouse)
     log.write_text(new, encoding="utf-8")
 
     def finish_one(tasks: Sequence[Task], *_: object) -> NoReturn:
@@ -119,7 +114,7 @@ def test_interrupted_ingest_leaves_all_tables_of_a_log_at_one_version(tmp_path: 
     with pytest.raises(KeyboardInterrupt):
         pipeline.convert([raw], warehouse, [], quiet, run_tasks=finish_one)
     log.write_text(old[:100], encoding="utf-8")
-    found = ingested(raw, warehouse)
+    found = ingest_raw(raw, warehouse)
     assert len(found.problems) == 1
     of_log = [c for c in found.conversions if c.table in ("job", "attempt", "attempt_machine")]
     assert [c.sha256 for c in of_log] == [hashlib.sha256(old.encode()).hexdigest()] * 3
@@ -141,7 +136,7 @@ def test_unexpected_error_refuses_the_file_and_reads_the_others(
         raise ZeroDivisionError("surprise")
 
     monkeypatch.setattr(module, name, fail)
-    found = ingested(write(tmp_path / "raw"), tmp_path / "w")
+    found = ingest_raw(write(tmp_path / "raw"), tmp_path / "w")
     [problem] = found.problems
     assert "cluster_job_log: reading it failed unexpectedly (ZeroDivisionError: surprise)" in str(problem)
     assert rows_by_table(found).keys() == ROWS.keys() - {"job", "attempt", "attempt_machine"}
@@ -151,29 +146,17 @@ def rows_by_table(result: IngestResult) -> dict[str, int]:
     return {conversion.table: conversion.rows for conversion in result.conversions}
 
 
-def ingested(raw: Path, warehouse: Path) -> IngestResult:
-    with lock.acquire(warehouse):
-        outcome = pipeline.convert([raw], warehouse, [], lambda *_: None)
-        records.publish(warehouse, outcome.conversions)
-    return outcome
-
-
-def of_table(outcome: IngestResult) -> dict[str, int]:
-    assert all(conversion.trace == "philly" for conversion in outcome.conversions)
-    return {conversion.table: conversion.rows for conversion in outcome.conversions}
-
-
 @pytest.mark.parametrize("archived", [False, True], ids=["loose", "archive"])
 def test_reads_publishers_examples(tmp_path: Path, archived: bool) -> None:
     raw = write(tmp_path / "raw", archived)
     if not archived:
         (raw / "philly" / "Makefile").write_text("all:", encoding="utf-8")
         (raw / "philly" / "LICENSE").write_text("CC BY 4.0", encoding="utf-8")
-    outcome = ingested(raw, tmp_path / "warehouse")
+    outcome = ingest_raw(raw, tmp_path / "warehouse")
     assert not outcome.problems and not outcome.notes
-    assert of_table(outcome) == ROWS
+    assert rows_by_table(outcome) == ROWS
     assert outcome.unrecognised == (() if archived else ("philly/Makefile",))
-    again = ingested(raw, tmp_path / "warehouse")
+    again = ingest_raw(raw, tmp_path / "warehouse")
     assert not again.converted and len(again.unchanged) == len(ROWS)
 
 
