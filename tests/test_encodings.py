@@ -10,7 +10,6 @@ import subprocess
 from pathlib import Path
 
 import command_line
-import pytest
 import suites
 from terminal import end, plain, screen, terminal
 
@@ -46,24 +45,6 @@ def uses_locale(call: ast.Call) -> bool:
 
 def name_of(node: ast.AST | None) -> str:
     return getattr(node, "attr", getattr(node, "id", ""))
-
-
-@pytest.mark.parametrize(
-    ("source", "found"),
-    [
-        ("path.read_text()", True),
-        ("Path('x').write_text(text)", True),
-        ("path.open('w', newline='')", True),
-        ("path.open()", True),
-        ("run(command, text=True)", True),
-        ("path.read_text(encoding='utf-8')", False),
-        ("path.read_text('utf-8')", False),
-        ("path.open('rb')", False),
-        ("tarfile.open(name)", False),
-    ],
-)
-def test_calls_without_encoding_are_found(source: str, found: bool) -> None:
-    assert bool(find_calls(source)) == found
 
 
 def test_every_text_has_an_encoding() -> None:

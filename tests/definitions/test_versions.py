@@ -221,17 +221,6 @@ def test_a_released_view_keeps_its_name_and_its_answers() -> None:
         pytest.skip("the clone is shallow: older locks can be seen after `git fetch --unshallow`")
 
 
-def test_finds_lost_names_and_changed_answers() -> None:
-    before = f"{versions.FORMAT}\nitp.job_v1 1\nitp.load_v1 2\n"
-    assert find_lost(before, before + "pai.task_v1 3\n", True) == []
-    assert find_lost(before, before.replace("itp.load_v1 2\n", ""), False) == ["itp.load_v1"]
-    changed = before.replace("load_v1 2", "load_v1 3")
-    assert find_lost(before, changed, False) == []
-    assert find_lost(before, changed, True) == ["itp.load_v1"]
-    first = "# Hashes.\nitp.job_v1 statement=1 columns=2\nitp.gone_v1 statement=3\nitp.raw_job.id VARCHAR\n"
-    assert find_lost(first, before, True) == ["itp.gone_v1"]
-
-
 @pytest.fixture
 def next_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with all views and the draft that the command of docs/versions.md writes, `itp.job_v2`."""

@@ -3,12 +3,10 @@
 import importlib
 import pkgutil
 from collections.abc import Callable, Iterator
-from decimal import Decimal
 from pathlib import Path
 
 import duckdb
 import pandas as pd
-import pyarrow as pa
 import pytest
 import raw_dumps
 import raw_frames
@@ -27,26 +25,6 @@ MODULES = [
 
 # Traces whose real files are complete: their quantities are compared on these, and on samples at depth.
 COMPLETE = ("dlrm", "itp", "openb", "zeus")
-
-
-@pytest.mark.parametrize(
-    ("answered", "expected"),
-    [
-        ([2, 3], [2.0, 3.0]),
-        ([10**15 + 1, 0], [1e15 + 1, 0]),
-        ([0.1 + 0.2, 1.0], [0.3, 1.0]),
-        ([1_700_158_623.97996, 1_700_158_624.0], [1_700_158_623.9799604, 1_700_158_624.0]),
-        ([Decimal("0.1"), Decimal(2)], [0.1, 2.0]),
-        ([None, 1.0], [float("nan"), 1.0]),
-    ],
-)
-def test_keys_are_compared_as_numbers(answered: list, expected: list) -> None:
-    table = pa.table({"at": answered, "jobs": [1, 2]})
-    raw_frames.assert_same_rows(table, pd.DataFrame({"at": expected, "jobs": [1, 2]}), ["at"])
-    raw_frames.assert_same_rows(table, pd.DataFrame({"at": expected[::-1], "jobs": [2, 1]}), ["at"])
-    for at, jobs in (([5.5, expected[1]], [1, 2]), (expected, [1, 3]), (expected[:1], [1])):
-        with pytest.raises(AssertionError):
-            raw_frames.assert_same_rows(table, pd.DataFrame({"at": at, "jobs": jobs}), ["at"])
 
 
 def results(raw: Path) -> Iterator[tuple[str, Callable[[], pd.DataFrame], list[str] | None]]:
