@@ -14,7 +14,6 @@ from tracehouse.definitions.released import OLD, VIEWS
 from tracehouse.definitions.view_files import (
     RELEASED,
     VIEW_KEYS,
-    DefinitionError,
     ViewFile,
     read_header,
     read_view_file,
@@ -77,22 +76,6 @@ def test_a_view_resolves_inherited_caveats(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "complaint"),
-    [
-        ("resolves_caveat: pai.shifted", "resolves pai.shifted, which no column that it reads has"),
-        (
-            "resolves_caveat: pai.tasks: gpus",
-            "`resolves_caveat` names gpus, which is not a column",
-        ),
-        ("caveat: pai.tasks: wait_s", "`caveat` names wait_s, which is not a column"),
-    ],
-)
-def test_rejects_a_line_about_an_unknown_column_or_caveat(line: str, complaint: str, tmp_path: Path) -> None:
-    with pytest.raises(DefinitionError, match=complaint):
-        spread_caveats(tmp_path, f"-- {line}\n{LOAD}")
-
-
-@pytest.mark.parametrize(
     ("sql", "caveats"),
     [
         ("select id from pai.run_v1", ["pai.tasks"]),
@@ -130,33 +113,6 @@ def test_a_query_inherits_caveats_of_columns_it_reads(sql: str, caveats: list[st
 def test_a_query_resolves_inherited_caveats(lines: str, caveats: list[str], tmp_path: Path) -> None:
     header = read_header(f"{lines}\nselect", QUERY_KEYS, "here")
     assert of_query(header, {"pai.run_v1": {"gpus"}}, spread_caveats(tmp_path)) == caveats
-
-
-@pytest.mark.parametrize(
-    ("sql", "caveats"),
-    [
-        ("select sum(cap_cpu) from pai.machine_spec", set()),
-        ("select sum(cap_gpu) from pai.machine_spec", {"pai.cpu_machines_in_spec"}),
-        # All rows are tasks; `pai.lfs_pointers`, a background, is about all rows, too.
-        ("select count(*) from pai.task", {"pai.job_means_task_elsewhere"}),
-        (
-            "select count(*) from pai.task where gpu_type = (select max(gpu_type) from pai.machine_spec)",
-            {
-                "pai.cpu_machines_in_spec",
-                "pai.gpu_type_is_assigned",
-                "pai.gpu_type_null",
-                "pai.job_means_task_elsewhere",
-                "pai.misc_is_many_types",
-            },
-        ),
-    ],
-)
-def test_a_query_inherits_caveats_of_base_tables(sql: str, caveats: set[str]) -> None:
-    pai = all_traces()["pai"]
-    columns = {f"pai.{table.name}": [one.name for one in table.stored_columns] for table in pai.tables}
-    tree = sqlglot.parse_one(sql, dialect="duckdb")
-    read = columns_read(tree, references(tree, "here"), columns, "here")
-    assert set(of_query(read_header("", VIEW_KEYS, "here"), read, of_tables([pai]))) == caveats
 
 
 def caveats_to_decide(view: ViewFile, relations: Mapping[str, Collection[str]]) -> set[str]:

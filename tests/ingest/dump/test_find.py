@@ -1,8 +1,6 @@
 """Finding raw files: names decide, headers confirm, and each file is found, refused or listed."""
 
 import gzip
-import os
-import socket
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -235,57 +233,6 @@ def test_finds_each_file_of_several_folders_once(tmp_path: Path) -> None:
         "summary_train.csv": "zeus.train",
         "summary_power_a40.csv": "zeus.power",
     }
-
-
-def test_follows_links_but_no_cycles(tmp_path: Path) -> None:
-    write(tmp_path / "elsewhere", {"zeus/summary_train.csv": b"x\n", "summary_power_a40.csv": b"x\n"})
-    raw = tmp_path / "raw"
-    raw.mkdir()
-    (raw / "folder").symlink_to(tmp_path / "elsewhere" / "zeus")
-    (raw / "again").symlink_to(tmp_path / "elsewhere" / "zeus")
-    (raw / "summary_power_a40.csv").symlink_to("../elsewhere/summary_power_a40.csv")
-    (tmp_path / "elsewhere" / "zeus" / "circle").symlink_to(raw)
-    found = find_in(raw)
-    assert tables(found) == {"summary_power_a40.csv": "zeus.power", "again/summary_train.csv": "zeus.train"}
-    (tmp_path / "link").symlink_to(raw)
-    assert len(find_in(tmp_path / "link").matched) == 2
-
-
-def test_bad_files_are_problems_and_hide_no_others(tmp_path: Path) -> None:
-    bad = {
-        "summary_train.csv": PAGE,
-        "summary_power_a40.csv": LFS_POINTER,
-        "cluster_summary.csv": b"",
-        "pai_job_table.zip": zipped({"pai_job_table.csv": b"x\n"}),
-        "asi_opensource_pod_hourly.tar.gz": tar_gz({"x/day=1/hour=00/part-000.parquet": b"x"}),
-    }
-    folder = write(tmp_path / "more", bad | {"openb_node_list_all_node.csv": NODE})
-    (folder / "summary_power_v100.csv").symlink_to(tmp_path / "gone")
-    found = find_in(folder)
-    refused = {problem.file for problem in found.problems}
-    assert refused == {
-        str(folder / name) for name in (*bad, "summary_power_v100.csv") if name != "pai_job_table.zip"
-    }
-    # Whether the members of an archive can be read shows when they are.
-    assert tables(found) == {"openb_node_list_all_node.csv": "openb.node", "pai_job_table.zip": "pai.job"}
-
-
-def test_opens_only_regular_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Opening a pipe blocks, so the test would time out.
-    for name in ("summary_train.csv", "mine.csv", "mine.tar.gz", "mine", "pai_machine_spec.header"):
-        os.mkfifo(tmp_path / name)
-    os.mkfifo(tmp_path / "SYNTHETIC.txt")
-    monkeypatch.chdir(tmp_path)
-    with socket.socket(socket.AF_UNIX) as listening:
-        listening.bind("summary_power_a40.csv")
-        (tmp_path / "cluster_summary.csv").symlink_to("/dev/zero")
-        found = find_in(tmp_path)
-    assert [str(problem).partition(". ")[0] for problem in found.problems] == [
-        f"{tmp_path / 'cluster_summary.csv'}: it is a named pipe, a device or a folder, not a file",
-        f"{tmp_path / 'summary_power_a40.csv'}: it is a named pipe, a device or a folder, not a file",
-        f"{tmp_path / 'summary_train.csv'}: it is a named pipe, a device or a folder, not a file",
-    ]
-    assert found.unrecognised == ("mine", "mine.csv", "mine.tar.gz")
 
 
 def test_lists_archives_of_other_names(tmp_path: Path) -> None:
