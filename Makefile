@@ -144,7 +144,7 @@ site-test: $(VENV)/ready $(HTTPFS_VENV)/ready web/node_modules/ready
 
 hostile: $(VENV)/ready web/node_modules/ready
 	TRACEHOUSE_SUITES="hostile long" $(BIN)/pytest --numprocesses 2 --dist worksteal tests/hostile \
-		tests/clients/test_while_replaced.py tests/core/test_staging.py tests/engines/test_materialized_views.py \
+		tests/core/test_staging.py tests/engines/test_materialized_views.py \
 		tests/engines/test_signals.py tests/publish/test_killed_output.py
 
 random-test: $(VENV)/ready

@@ -5,7 +5,6 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-import duckdb
 import pytest
 from few_files import quiet
 
@@ -23,25 +22,6 @@ def raw(tmp_path: Path) -> Path:
     (folder / "openb_node_list_all_node.csv").write_text(NODE, encoding="utf-8")
     (folder / "kalos" / "GPU_UTIL.csv").write_text(METRIC, encoding="utf-8")
     return folder
-
-
-READ = ["lake/cluster=a100/metric=x/wh", "it's {a,b} ]!", "ünï-日本", "s3:x", ":memory:", "-w"]
-
-
-def test_reads_folders_with_unusual_names(
-    raw: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Callable, traces: Path
-) -> None:
-    place = tmp_path / "places"
-    place.mkdir()
-    monkeypatch.chdir(place)
-    question = "select cluster, metric, value from acme.gpu_metric"
-    for name in READ:
-        assert not database.ingest([raw], Path(name), [], quiet).problems
-        found = run([traces, "sql", f"--warehouse={name}", question], folder=place)
-        assert found.stdout == "cluster,metric,value\nkalos,GPU_UTIL,7.0\n", name
-        with duckdb.connect(str(place / name / database.DATABASE), read_only=True) as connection:
-            assert connection.execute(question).fetchall() == [("kalos", "GPU_UTIL", 7)]
-    assert {path.name for path in place.iterdir()} == {Path(name).parts[0] for name in READ}
 
 
 REFUSED = {"v[1]": "[", "a*b": "*", "q?x": "?", "b\\c": "\\"}

@@ -1,17 +1,13 @@
 """Tests of readers while the database is replaced."""
 
-import json
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
 import pytest
-import suites
-from command_line import TIMEOUT_S
 
 from tracehouse.engines.duckdb.write import database
 
@@ -20,7 +16,6 @@ PODS = (
     "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,"
     "creation_time,deletion_time,scheduled_time\n"
 )
-VERSIONS = (1, 2, 3)
 
 
 def publish(version: int, folder: Path) -> Path:
@@ -35,48 +30,6 @@ def publish(version: int, folder: Path) -> Path:
     assert not outcome.problems
     assert len(outcome.converted) == 2
     return warehouse
-
-
-def expected(version: int) -> list[list[int]]:
-    """Return the expected answers of a round of `repeat_queries.py`."""
-    nodes, pods = 10 + version, 20 + version
-    return [[nodes, nodes * 1000 * version], [pods, pods * version], [nodes, pods], [pods, pods]]
-
-
-def lines(path: Path) -> list[str]:
-    """Return the complete lines of a file that another process is writing."""
-    return path.read_text(encoding="utf-8").rpartition("\n")[0].splitlines()
-
-
-@suites.of("hostile")
-def test_readers_see_one_complete_version(tmp_path: Path) -> None:
-    warehouse, stop = publish(1, tmp_path), tmp_path / "stop"
-    script = Path(__file__).with_name("repeat_queries.py")
-    readers = {}
-    for way in ("python", "traces", "shell"):
-        log, errors = tmp_path / f"{way}.log", tmp_path / f"{way}.errors"
-        with log.open("w", encoding="utf-8") as out, errors.open("w", encoding="utf-8") as err:
-            command = [sys.executable, script, way, warehouse, stop]
-            readers[way] = subprocess.Popen(command, stdout=out, stderr=err)
-    try:
-        for version in VERSIONS:
-            if version > 1:
-                publish(version, tmp_path)
-            for way, reader in readers.items():
-                answer = json.dumps(expected(version))
-                while reader.poll() is None and answer not in lines(tmp_path / f"{way}.log"):
-                    time.sleep(0.01)
-    finally:
-        stop.touch()
-        codes = {way: reader.wait(TIMEOUT_S) for way, reader in readers.items()}
-    errors = {way: (tmp_path / f"{way}.errors").read_text(encoding="utf-8") for way in readers}
-    assert errors == dict.fromkeys(readers, "")
-    assert codes == dict.fromkeys(readers, 0)
-    versions = {json.dumps(expected(version)): version for version in VERSIONS}
-    for way in readers:
-        seen = [versions.get(line, line) for line in lines(tmp_path / f"{way}.log")]
-        assert set(seen) == set(VERSIONS), way
-        assert seen == sorted(seen), way
 
 
 def test_open_connection_keeps_version_until_vacuum(tmp_path: Path) -> None:
