@@ -13,30 +13,19 @@ from few_files import tar_gz
 from tracehouse.engines.duckdb.write import database
 from tracehouse.engines.duckdb.write.build import build_file
 from tracehouse.ingest import pipeline
+from tracehouse.ingest.declare.trace import all_traces
 from tracehouse.ingest.store import lock, records
 from tracehouse.ingest.store.snapshot import Snapshot
 
 Row = Mapping[str, object]
+# The columns that only the job file of Kalos has.
+OF_KALOS = ("mem_per_pod_GB", "shared_mem_per_pod", "fail_time", "stop_time")
 
-PAI_HEADERS = {
-    "pai_job_table": "job_name,inst_id,user,status,start_time,end_time",
-    "pai_task_table": (
-        "job_name,task_name,inst_num,status,start_time,end_time,plan_cpu,plan_mem,plan_gpu,gpu_type"
-    ),
-    "pai_instance_table": (
-        "job_name,task_name,inst_name,worker_name,inst_id,status,start_time,end_time,machine"
-    ),
-    "pai_sensor_table": (
-        "job_name,task_name,worker_name,inst_id,machine,gpu_name,cpu_usage,gpu_wrk_util,avg_mem,max_mem,"
-        "avg_gpu_wrk_mem,max_gpu_wrk_mem,read,write,read_count,write_count"
-    ),
-    "pai_group_tag_table": "inst_id,user,gpu_type_spec,group,workload",
-    "pai_machine_spec": "machine,gpu_type,cap_cpu,cap_mem,cap_gpu",
-    "pai_machine_metric": (
-        "worker_name,machine,start_time,end_time,machine_cpu_iowait,machine_cpu_kernel,machine_cpu_usr,"
-        "machine_gpu,machine_load_1,machine_net_receive,machine_num_worker,machine_cpu"
-    ),
-}
+
+def header(trace: str, table: str, *without: str) -> str:
+    """Return the header of a publisher's file, without some columns."""
+    columns = all_traces()[trace].table(table).columns
+    return ",".join(column.name_in_file for column in columns if column.name not in without)
 
 
 def csv_text(columns: Sequence[str], rows: Iterable[Row], header: bool) -> bytes:
@@ -53,10 +42,14 @@ def write_archive(path: Path, members: Mapping[str, bytes]) -> None:
 def write_pai(folder: Path, tables: Mapping[str, Iterable[Row]]) -> None:
     """Write each of PAI's tables as an archive with a CSV without header, and a header file."""
     for stem, rows in tables.items():
-        header = PAI_HEADERS[stem]
-        csv = csv_text(header.split(","), rows, False)
-        write_archive(folder / f"{stem}.tar.gz", {f"{stem}.csv": csv})
-        (folder / f"{stem}.header").write_text(header, encoding="utf-8")
+        columns = pai_header(stem)
+        write_archive(folder / f"{stem}.tar.gz", {f"{stem}.csv": csv_text(columns.split(","), rows, False)})
+        (folder / f"{stem}.header").write_text(columns, encoding="utf-8")
+
+
+def pai_header(stem: str) -> str:
+    """Return the header of an archive of PAI, such as `pai_job_table`."""
+    return header("pai", stem.removeprefix("pai_").removesuffix("_table"))
 
 
 def ingested(raw: Path, warehouse: Path) -> duckdb.DuckDBPyConnection:

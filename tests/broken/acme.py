@@ -1,6 +1,7 @@
 """Rows and files that break Acme's rules in SQL. Comments name the rules that a line breaks."""
 
 from broken_rows import Changes
+from raw_dumps import OF_KALOS, header
 
 RUN = "epoch(end_time) - epoch(start_time)"
 KALOS_ONLY = {
@@ -44,25 +45,15 @@ CHANGES: Changes = [
     ("acme.server_power.memory_recorded", {"MEM_Power": "null", "Memory_Power": "null"}),
 ]
 
-SUMMARY_HEADER = (
-    "id,job_num,cpu_job_num,gpu_job_num,avg_run_time_gpu,avg_que_time_gpu,avg_gpu_num,"
-    "med_run_time_gpu,med_que_time_gpu,med_gpu_num,max_run_time_gpu,max_gpu,"
-    "complete_rate_gpu,cancel_rate_gpu,fail_rate_gpu,complete_gpu_time,cancel_gpu_time,fail_gpu_time,"
-    "complete_rate_gpu_time,cancel_rate_gpu_time,fail_rate_gpu_time,avg_run_time_cpu,avg_que_time_cpu,"
-    "med_run_time_cpu,med_que_time_cpu,complete_rate_cpu,cancel_rate_cpu,fail_rate_cpu"
-)
-JOB_HEADER = (
-    "job_id,user,node_num,gpu_num,cpu_num,type,state,submit_time,start_time,end_time,duration,queue,gpu_time"
-)
 SEREN_JOB = (
     "u1,1,8,128,Other,COMPLETED,2023-03-01 00:00:10+08:00,2023-03-01 00:00:20+08:00,"
     "2023-03-01 00:01:20+08:00,60,10,480.0"
 )
 
 FILES = {
-    "acme/trace_seren.csv": [JOB_HEADER, f"1,{SEREN_JOB}", f"2,{SEREN_JOB}"],
+    "acme/trace_seren.csv": [header("acme", "job_trace", *OF_KALOS), f"1,{SEREN_JOB}", f"2,{SEREN_JOB}"],
     "acme/cluster_summary.csv": [
-        SUMMARY_HEADER,
+        header("acme", "cluster_summary"),
         # as_summarised, a rule of the jobs: the summary has 7 jobs, Seren's file 2
         "Seren,7,3,4,5,1,2,3,1,1,9,8,0.5,0.3,0.2,50,30,20,0.5,0.3,0.2,1,1,1,1,0.5,0.3,0.2",
         "Philly,2,0,2,5,1,2,3,1,1,9,8,0.5,0.3,0.2,60,30,20,0.5,0.3,0.2,,,,,,,",  # gpu_time_rates

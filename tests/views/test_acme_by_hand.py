@@ -6,9 +6,7 @@ import duckdb
 import pytest
 import raw_dumps
 
-HEADER = (
-    "job_id,user,node_num,gpu_num,cpu_num,type,state,submit_time,start_time,end_time,duration,queue,gpu_time"
-)
+HEADER = raw_dumps.header("acme", "job_trace", *raw_dumps.OF_KALOS)
 # Job, user, GPUs, type, state; seconds of submission, start and end; duration, queue, GPU time.
 SEREN = (
     ("1", "ua", 1, "Eval", "COMPLETED", 0, 10, 30, 20, 10, 20),

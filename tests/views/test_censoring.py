@@ -7,11 +7,7 @@ import duckdb
 import pytest
 import raw_dumps
 
-HEADER = (
-    "instance_sn,role,app_name,cpu_request,cpu_limit,gpu_request,gpu_limit,rdma_request,rdma_limit,"
-    "memory_request,memory_limit,disk_request,disk_limit,max_instance_per_node,"
-    "creation_time,scheduled_time,deletion_time"
-)
+HEADER = raw_dumps.header("dlrm", "instance")
 # Instance, GPUs, and the seconds of creation, scheduling and deletion.
 INSTANCES = (
     ("before", 1, "", "", 1800),

@@ -6,7 +6,7 @@ import duckdb
 import pytest
 import raw_dumps
 
-RAW = ("job_id", "submission_time", "duration", "num_gpu")
+RAW = tuple(raw_dumps.header("itp", "raw_job").split(","))
 DAY = 86_400
 CLUSTER02 = (
     ("a", 0, 1_000, 4),

@@ -7,12 +7,9 @@ import duckdb
 import pytest
 import raw_dumps
 
-NODE = ("sn", "cpu_milli", "memory_mib", "gpu", "model")
+NODE = raw_dumps.header("openb", "node").split(",")
 NODES = [("a", 8000, 1024, 2, "T4"), ("b", 4000, 1024, 4, "G2")]
-POD = (
-    *("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli", "gpu_spec", "qos", "pod_phase"),
-    *("creation_time", "deletion_time", "scheduled_time"),
-)
+POD = raw_dumps.header("openb", "pod").split(",")
 HALF, PAIR, NO_GPU, WHOLE = (2000, 1, 500), (6000, 2, 1000), (1000, 0, 0), (1000, 1, 1000)
 # Times of deletion and scheduling: two pods end as the third one starts, and the last one runs for 0 s.
 TIMES = [(10, 0), (10, 5), (20, 10), (7, 7)]

@@ -13,7 +13,7 @@ pytestmark = suites.of("long")
 
 def rows_of(stem: str, columns: str, *rows: tuple[object, ...]) -> list[dict[str, object]]:
     """Return rows of a table with values in the named columns and NULL in all others."""
-    nothing = dict.fromkeys(raw_dumps.PAI_HEADERS[stem].split(","))
+    nothing = dict.fromkeys(raw_dumps.pai_header(stem).split(","))
     return [nothing | dict(zip(columns.split(), row, strict=True)) for row in rows]
 
 

@@ -8,10 +8,7 @@ import duckdb
 import pytest
 import raw_dumps
 
-POD_HEADER = (
-    "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,"
-    "creation_time,deletion_time,scheduled_time"
-)
+POD_HEADER = raw_dumps.header("openb", "pod")
 PODS = (
     "p1,4000,2048,1,500,,LS,Succeeded,0,110,10",  # half a GPU for 100 s
     "p2,4000,2048,2,1000,,LS,Failed,0,30,20",  # two GPUs for 10 s
@@ -20,9 +17,7 @@ PODS = (
     "p5,1000,2048,0,0,,LS,Succeeded,100,105,101",
     "p6,1000,2048,0,0,,LS,Failed,100,107,101",
 )
-JOB_HEADER = (
-    "job_id,user,node_num,gpu_num,cpu_num,type,state,submit_time,start_time,end_time,duration,queue,gpu_time"
-)
+JOB_HEADER = raw_dumps.header("acme", "job_trace", *raw_dumps.OF_KALOS)
 # Job, user, GPUs, state; seconds of submission, start and end. The publisher's durations are left empty.
 SEREN = (
     ("1", "ua", 8, "COMPLETED", 0, 10, 110),
@@ -94,13 +89,7 @@ def few(tmp_path_factory: pytest.TempPathFactory) -> duckdb.DuckDBPyConnection:
 
 
 def write_summary(path: Path, others: tuple[str, ...] = ("Philly",)) -> None:
-    header = (
-        "id,job_num,cpu_job_num,gpu_job_num,avg_run_time_gpu,avg_que_time_gpu,avg_gpu_num,"
-        "med_run_time_gpu,med_que_time_gpu,med_gpu_num,max_run_time_gpu,max_gpu,"
-        "complete_rate_gpu,cancel_rate_gpu,fail_rate_gpu,complete_gpu_time,cancel_gpu_time,fail_gpu_time,"
-        "complete_rate_gpu_time,cancel_rate_gpu_time,fail_rate_gpu_time,avg_run_time_cpu,avg_que_time_cpu,"
-        "med_run_time_cpu,med_que_time_cpu,complete_rate_cpu,cancel_rate_cpu,fail_rate_cpu"
-    )
+    header = raw_dumps.header("acme", "cluster_summary")
     cells = [str(SUMMARY.get(name, 0)) for name in header.split(",")]
     lines = [",".join([name, *cells[1:]]) for name in ("Seren", *others)]
     path.write_text("\n".join([header, *lines]) + "\n", encoding="utf-8")

@@ -56,7 +56,7 @@ def zeus(tmp_path_factory: pytest.TempPathFactory) -> duckdb.DuckDBPyConnection:
     )
     (raw / "alibaba_groups.csv.xz").write_bytes(lzma.compress(groups.encode()))
     tags = [
-        dict.fromkeys(raw_dumps.PAI_HEADERS["pai_group_tag_table"].split(","))
+        dict.fromkeys(raw_dumps.pai_header("pai_group_tag_table").split(","))
         | {"inst_id": inst_id, "group": group}
         for inst_id, group in (("1", "g"), ("2", "g"), ("3", "i"), ("4", None))
     ]
