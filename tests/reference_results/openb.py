@@ -5,19 +5,12 @@ queries, which read the frames of the views and never the database. The capacity
 phases are in raw_frames.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import partial
-from math import fsum
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import raw_frames
 
 WHOLE_GPU = 1000
-KEPT_PCT = 95
-CLASS_KEY = ["cpu_milli", "gpu_milli", "num_gpu", "gpu_spec"]
 
 
 def pods_of(raw: Path) -> pd.DataFrame:
@@ -45,125 +38,18 @@ def percent(part: float, whole: float) -> float | None:
 # Views.
 
 
-def allocation(raw: Path, with_total: bool) -> pd.DataFrame:
+def allocation(raw: Path) -> pd.DataFrame:
     pods, capacity = pods_of(raw), capacity_gpus(raw) * WHOLE_GPU
     rows = []
     for variant, mine in pods.groupby("variant"):
         # A list without phases forms one group, whose phase is missing.
-        phases = [*mine.groupby("pod_phase", dropna=False), *([("all", mine)] if with_total else [])]
-        for phase, group in phases:
+        for phase, group in mine.groupby("pod_phase", dropna=False):
             gpu_pods = group[group["is_gpu_pod"]]
             by_card, milli = gpu_pods["gpu_milli"].sum(), gpu_pods["milli"].sum()
             shares = percent(by_card, capacity), percent(milli, capacity)
             rows.append((variant, phase, len(gpu_pods), by_card, milli, capacity, *shares))
     names = ["variant", "pod_phase", "gpu_pods", "milli_by_card", "milli", "capacity_milli"]
     return pd.DataFrame(rows, columns=[*names, "by_card_pct", "pct"])
-
-
-def sum_begun(times: np.ndarray, begun: pd.Series, weights: pd.Series) -> np.ndarray:
-    """Return, for each time, the sum of the weights of the items that began at or before it."""
-    order = begun.to_numpy().argsort(kind="stable")
-    sums = np.concatenate([[0], weights.to_numpy()[order].cumsum()])
-    return sums[begun.to_numpy()[order].searchsorted(times, side="right")]
-
-
-def concurrency(raw: Path) -> pd.DataFrame:
-    pods = pods_of(raw)
-    ran = pods[pods["run_s"].notna()]
-    variants = []
-    for variant, mine in ran.groupby("variant"):
-        starts, ends = mine["scheduled_time"].astype("int64"), mine["deletion_time"].astype("int64")
-        times = np.unique(np.concatenate([starts, ends]))
-        weights = {"pods": mine["run_s"].notna().astype(int), "gpu_pods": mine["is_gpu_pod"].astype(int)}
-        weights["used_gpus"] = mine["milli"]
-        held = {
-            name: sum_begun(times, starts, weight) - sum_begun(times, ends, weight)
-            for name, weight in weights.items()
-        }
-        held["used_gpus"] = held["used_gpus"] / WHOLE_GPU
-        until = [*times[1:].tolist(), None]
-        variants.append(pd.DataFrame({"variant": variant, "from_s": times, "to_s": until, **held}))
-    return pd.concat(variants, ignore_index=True)
-
-
-def task_class(raw: Path) -> pd.DataFrame:
-    rows = []
-    for variant, mine in pods_of(raw).groupby("variant"):
-        counts = mine.groupby(CLASS_KEY, dropna=False).size().rename("pods").reset_index()
-        counts["gpu_spec"] = counts["gpu_spec"].astype(object).where(counts["gpu_spec"].notna(), None)
-        classes = sorted(counts.itertuples(index=False), key=by_popularity)
-        before, kept = 0, []
-        for one in classes:
-            if 100 * before < KEPT_PCT * len(mine):
-                kept.append(one)
-            before += one.pods
-        covered = sum(one.pods for one in kept)
-        rows += [(variant, number, *one, one.pods / covered) for number, one in enumerate(kept, 1)]
-    return pd.DataFrame(rows, columns=["variant", "class_number", *CLASS_KEY, "pods", "popularity"])
-
-
-def by_popularity(one: tuple) -> tuple[object, ...]:
-    has_spec = one.gpu_spec is not None
-    return (-one.pods, one.cpu_milli, one.gpu_milli, one.num_gpu, has_spec, one.gpu_spec or "")
-
-
-def empty_residual(raw: Path) -> pd.DataFrame:
-    rows = [
-        (node.sn, node.model, number, node.cpu_milli, WHOLE_GPU)
-        for node in gpu_nodes(raw).itertuples()
-        for number in range(node.gpus)
-    ]
-    return pd.DataFrame(rows, columns=["sn", "model", "gpu_number", "free_cpu_milli", "free_gpu_milli"])
-
-
-@dataclass(frozen=True)
-class Residual:
-    """Free CPU and GPU capacity of a node, in thousandths."""
-
-    model: str
-    cpu_milli: int
-    gpu_milli: tuple[int, ...]
-
-    def can_run(self, task: tuple) -> bool:
-        """Return whether a pod of the class fits on the node; False for a class without GPUs."""
-        fitting = sum(free >= task.gpu_milli for free in self.gpu_milli)
-        allowed = task.gpu_spec is None or self.model in task.gpu_spec.split("|")
-        return task.num_gpu > 0 and fitting >= task.num_gpu and self.cpu_milli >= task.cpu_milli and allowed
-
-    def fragmented_gpus(self, task: tuple) -> float:
-        """Return the free GPUs that the class cannot use: all of them, or those with too little left."""
-        least = min(task.num_gpu * task.gpu_milli, WHOLE_GPU)
-        useless = [free for free in self.gpu_milli if free < least or not self.can_run(task)]
-        return sum(useless) / WHOLE_GPU
-
-
-def classes_by_variant(raw: Path) -> Iterator[tuple[str, list[tuple]]]:
-    classes = task_class(raw)
-    classes["gpu_spec"] = classes["gpu_spec"].astype(object).where(classes["gpu_spec"].notna(), None)
-    for variant, mine in classes.groupby("variant"):
-        yield variant, list(mine.itertuples(index=False))
-
-
-def fragmentation_left_by(residual: pd.DataFrame, variant: str, classes: list[tuple]) -> pd.DataFrame:
-    """Return, for each node, the expected number of GPUs that the next pod cannot use."""
-    known: dict[Residual, float] = {}
-    rows = []
-    for sn, gpus in residual.groupby("sn"):
-        model, cpu_milli = gpus["model"].iloc[0], gpus["free_cpu_milli"].iloc[0]
-        free = Residual(model, cpu_milli, tuple(gpus["free_gpu_milli"]))
-        if free not in known:
-            known[free] = fsum(task.popularity * free.fragmented_gpus(task) for task in classes)
-        free_gpus = sum(free.gpu_milli) / WHOLE_GPU
-        rate = known[free] / free_gpus if free_gpus else None
-        rows.append((variant, sn, model, free_gpus, known[free], rate))
-    names = ["variant", "sn", "model", "free_gpus", "fragmented_gpus", "fragmentation_rate"]
-    return pd.DataFrame(rows, columns=names)
-
-
-def fragmentation(raw: Path) -> pd.DataFrame:
-    residual = empty_residual(raw)
-    variants = [fragmentation_left_by(residual, *variant) for variant in classes_by_variant(raw)]
-    return pd.concat(variants, ignore_index=True)
 
 
 def standard_job_v1(raw: Path) -> pd.DataFrame:
@@ -230,9 +116,7 @@ VIEWS = {
     "openb.capacity_v1": (raw_frames.openb_capacity, ["node_list", "model"]),
     "openb.pod_lifecycle_v1": (raw_frames.openb_pod_lifecycle, ["variant", "name"]),
     "openb.standard_job_v1": (standard_job_v1, ["job_id"]),
-    "openb.allocation_v2": (partial(allocation, with_total=False), ["variant", "pod_phase"]),
-    "openb.concurrency_v1": (concurrency, ["variant", "from_s"]),
-    "openb.fragmentation_v1": (fragmentation, ["variant", "sn"]),
+    "openb.allocation_v2": (allocation, ["variant", "pod_phase"]),
     "openb.cluster_capacity_v1": (cluster_capacity, ["partition_name"]),
 }
 QUERIES = {

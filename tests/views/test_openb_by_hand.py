@@ -76,16 +76,14 @@ def test_task_classes_cover_95_percent_of_pods(two_nodes: duckdb.DuckDBPyConnect
 
 def test_fragmentation_of_empty_nodes(two_nodes: duckdb.DuckDBPyConnection) -> None:
     # Node b has too few cores for PAIR and the wrong model for gpuspec33's class. NO_GPU uses no GPU at all.
-    rows = two_nodes.execute(
-        "select variant, sn, fragmented_gpus, fragmentation_rate from openb.fragmentation"
-        " order by variant, sn"
-    ).fetchall()
-    assert rows == [
-        ("default", "a", pytest.approx(6 / 19), pytest.approx(3 / 19)),
-        ("default", "b", pytest.approx(36 / 19), pytest.approx(9 / 19)),
-        ("gpuspec33", "a", 0, 0),
-        ("gpuspec33", "b", 4, 1),
-    ]
+    columns = "variant, sn, fragmented_gpus, fragmentation_rate"
+    for view in ("openb.fragmentation_v1", "openb.fragmentation_v2"):
+        assert two_nodes.execute(f"select {columns} from {view} order by variant, sn").fetchall() == [
+            ("default", "a", pytest.approx(6 / 19), pytest.approx(3 / 19)),
+            ("default", "b", pytest.approx(36 / 19), pytest.approx(9 / 19)),
+            ("gpuspec33", "a", 0, 0),
+            ("gpuspec33", "b", 4, 1),
+        ]
     shares = two_nodes.execute("from openb.fragmentation_share()").fetchall()
     assert shares == [
         ("default", 3, pytest.approx(42 / 19), 6, pytest.approx(100 * 42 / 19 / 6)),
