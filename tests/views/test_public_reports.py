@@ -54,36 +54,3 @@ def test_what_users_miss_is_a_metric(
         {"trace": trace, "metric": metric},
     ).fetchall()
     assert found == [(exactness,)]
-
-
-def test_requests_of_dlrm_do_not_follow_the_hours_of_the_day(real: duckdb.DuckDBPyConnection) -> None:
-    """The figures of the caveats dlrm.services_not_jobs and dlrm.times_are_cut_off."""
-    instances = real.execute("from dlrm.instance where role = 'HN'").df()
-    times = instances[["creation_time", "scheduled_time", "deletion_time"]]
-    is_scheduled = times["scheduled_time"].notna() | times["creation_time"].isna()
-    start = times["scheduled_time"].fillna(0)
-    end = times["deletion_time"].fillna(float("inf"))
-    known = times[["scheduled_time", "deletion_time"]].notna().all(axis=1)
-    hours = range(0, int(times.max().max()), 3_600)
-    held = [is_scheduled & (start <= second) & (end > second) for second in hours]
-    gpus = [instances["gpu_request"][rows].sum() for rows in held]
-    with_both_times = [instances["gpu_request"][rows & known].sum() for rows in held]
-    of_hours = [sum(gpus[hour::24]) / len(gpus[hour::24]) for hour in range(24)]
-    assert round(sum(gpus) / len(gpus)) == 3_194
-    assert round(sum(with_both_times) / len(with_both_times)) == 98
-    assert round(100 * (max(of_hours) / min(of_hours) - 1), 1) == 0.3
-
-
-def test_jobs_of_kalos_hold_a_seventh_of_its_gpus(real: duckdb.DuckDBPyConnection) -> None:
-    """The figures of the caveat acme.kalos_looks_idle."""
-    found = real.execute(
-        "select lower(id), complete_gpu_time + cancel_gpu_time + fail_gpu_time from acme.cluster_summary"
-        " where id in ('Kalos', 'Seren')"
-    ).fetchall()
-    gpu_s = dict(found)
-    capacity = dict(real.execute("select cluster, gpus from acme.cluster_capacity").fetchall())
-    days = 31 + 30 + 31 + 30 + 31 + 31
-    held_pct = {one: 100 * gpu_s[one] / (capacity[one] * days * 86_400) for one in gpu_s}
-    assert round(gpu_s["kalos"] / 3_600) == 1_481_439
-    assert round(held_pct["kalos"], 1) == 13.9
-    assert round(held_pct["seren"]) == 59
