@@ -5,8 +5,6 @@ never empty or required.
 """
 
 import csv
-import io
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -77,22 +75,12 @@ def broken_rows(trace: Trace, by_hand: Changes) -> Iterator[BrokenRow]:
                 yield BrokenRow(rule, changes, f"({breaches[rule]}) is not true")
 
 
-def without_value(content: bytes, table: Table, file_name: str, column: Column) -> bytes:
-    """Return the first rows of a raw file, CSV or JSON; the last one has no value of a required column."""
-    if table.json_list:
-        objects = json.loads(content)[:ROWS]
-        return json.dumps([*objects[:-1], objects[-1] | {column.name: None}]).encode()
+def without_value(content: bytes, column: Column) -> bytes:
+    """Return the first rows of a CSV with a header; the last one has no value of a required column."""
     *lines, last = content.decode().splitlines()[: ROWS + 1]
-    if file_name.endswith(".jsonl"):
-        last = json.dumps(json.loads(last) | {column.name: None})
-    else:
-        header = next(csv.reader(lines)) if table.has_header else [one.name_in_file for one in table.columns]
-        fields = next(csv.reader([last]))
-        fields[header.index(column.name_in_file)] = ""
-        written = io.StringIO()
-        csv.writer(written, lineterminator="").writerow(fields)
-        last = written.getvalue()
-    return "".join(f"{line}\n" for line in (*lines, last)).encode()
+    fields = next(csv.reader([last]))
+    fields[next(csv.reader(lines)).index(column.name_in_file)] = ""
+    return "".join(f"{line}\n" for line in (*lines, ",".join(fields))).encode()
 
 
 def _changes(table: Table) -> Iterator[tuple[str, dict[str, str]]]:

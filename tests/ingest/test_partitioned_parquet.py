@@ -14,28 +14,6 @@ from tracehouse.ingest.declare.trace import Table, all_traces
 from tracehouse.ingest.store import records
 from tracehouse.ingest.store.snapshot import Snapshot
 
-# Columns that only the rows of some files have say nothing about a file's name.
-SPLIT = {
-    "acme.gpu_metric": ("cluster", "metric"),
-    "acme.job_trace": ("cluster",),
-    "acme.node_metric": ("cluster", "metric"),
-    "acme.server_power": ("server_group",),
-    "asi.network_hourly": ("day",),
-    "asi.pod_hourly": ("day",),
-    "asi.server_hourly": ("day",),
-    "azure_llm.raw_request": ("workload",),
-    "burstgpt.raw_request": ("part",),
-    "helios.gpu_count": ("cluster",),
-    "helios.job": ("cluster",),
-    "itp.elasticflow_job": ("source_file",),
-    "itp.raw_job": ("source_file",),
-    "mooncake.raw_request": ("workload",),
-    "openb.node": ("node_list",),
-    "openb.pod": ("variant",),
-    "qwen.raw_request": ("service",),
-    "zeus.power": ("gpu",),
-}
-
 
 def tables() -> Iterator[tuple[str, Table]]:
     for trace in all_traces().values():
@@ -43,26 +21,19 @@ def tables() -> Iterator[tuple[str, Table]]:
             yield f"{trace.name}.{table.name}", table
 
 
+SPLIT = [name for name, table in tables() if table.partition_by]
+
+
 @pytest.fixture(scope="module")
 def connection(fixture_warehouse: Path) -> duckdb.DuckDBPyConnection:
     return duckdb.connect(str(fixture_warehouse / database.DATABASE), read_only=True)
-
-
-def test_tables_are_split_by_the_keys_in_names_of_files() -> None:
-    assert {name: table.partition_by for name, table in tables() if table.partition_by} == SPLIT
-    # Only the hour of ASI is a key of a file's name and not of a folder: a day is sorted as a whole.
-    assert {name for name, table in tables() if len(table.keys) > len(table.partition_by)} == {
-        "asi.network_hourly",
-        "asi.pod_hourly",
-        "asi.server_hourly",
-    }
 
 
 def test_duckdb_and_polars_read_the_folders_like_the_table(
     fixture_warehouse: Path, connection: duckdb.DuckDBPyConnection
 ) -> None:
     for name, table in non_empty(tables()):
-        if not table.partition_by:
+        if name not in SPLIT:
             continue
         folder = fixture_warehouse / "parquet" / name.replace(".", "/")
         for path in folder.rglob("*.parquet"):

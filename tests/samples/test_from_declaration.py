@@ -12,8 +12,8 @@ import pytest
 from non_empty import non_empty
 
 from tracehouse.ingest.declare.column_types import TypeName
-from tracehouse.ingest.declare.sample_distributions import LogNormal, Names
-from tracehouse.ingest.declare.sample_files import columns_off_pattern, missing_samples
+from tracehouse.ingest.declare.sample_distributions import LogNormal
+from tracehouse.ingest.declare.sample_files import missing_samples
 from tracehouse.ingest.declare.trace import Column, JsonList, Table, Trace, Wide
 from tracehouse.ingest.dump.readers import ReaderInput
 from tracehouse.ingest.dump.readers import csv as csv_reader
@@ -200,24 +200,6 @@ def test_other_patterns_give_invented_texts(tmp_path: Path, pattern: str) -> Non
         tmp_path, table("t", Column("x", "VARCHAR", "", pattern=pattern), key=("x",))
     ).values()
     assert frame["x"].n_unique() == ROWS and frame["x"][-1] == f"x_{ROWS - 1}"
-
-
-@pytest.mark.parametrize(
-    ("pattern", "more", "is_off"),
-    [
-        (r"job_\d+", {}, False),
-        ("[^A-Z]*", {}, False),
-        ("", {}, False),
-        ("u.*", {}, True),
-        (r"[ab]\w", {}, True),
-        ("[ab]", {"examples": ("a",)}, False),
-        ("u.*", {"sample": Names("user", 6, "u")}, False),
-    ],
-)
-def test_tells_which_patterns_need_examples(pattern: str, more: dict[str, Any], is_off: bool) -> None:
-    column = Column("x", "VARCHAR", "", pattern=pattern, **more)
-    declared = trace(table("t", column))
-    assert [one for _, one in columns_off_pattern(declared)] == [column] * is_off
 
 
 def test_values_of_cells_and_times_of_lines(tmp_path: Path) -> None:

@@ -73,6 +73,6 @@ def test_ingest_keeps_its_sample_and_rejects_a_row_without_a_required_value(
     sample = path.read_bytes()
     [whole] = only(ingest(tmp_path / "whole", {FILE: sample})).sources
     assert whole.rows_kept > 0 and whole.rows_rejected == 0
-    broken = without_value(sample, table, path.name, table.columns[0])
+    broken = without_value(sample, table.columns[0])
     [cut] = only(ingest(tmp_path / "cut", {FILE: broken})).sources
     assert (cut.rows_kept, cut.rows_rejected) == (ROWS - 1, 1)
