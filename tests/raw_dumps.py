@@ -8,13 +8,11 @@ from functools import cache
 from pathlib import Path
 
 import duckdb
-from few_files import tar_gz
+from few_files import ingest_raw, tar_gz
 
 from tracehouse.engines.duckdb.write import database
 from tracehouse.engines.duckdb.write.build import build_file
-from tracehouse.ingest import pipeline
 from tracehouse.ingest.declare.trace import all_traces
-from tracehouse.ingest.store import lock, records
 from tracehouse.ingest.store.snapshot import Snapshot
 
 Row = Mapping[str, object]
@@ -54,10 +52,8 @@ def pai_header(stem: str) -> str:
 
 def ingested(raw: Path, warehouse: Path) -> duckdb.DuckDBPyConnection:
     """Ingest raw files, and return a connection to a database without materialized views."""
-    with lock.acquire(warehouse):
-        outcome = pipeline.convert([raw], warehouse, [], lambda *_: None)
-        assert not outcome.problems and not outcome.unrecognised, outcome.problems or outcome.unrecognised
-        records.publish(warehouse, outcome.conversions)
+    outcome = ingest_raw(raw, warehouse)
+    assert not outcome.problems and not outcome.unrecognised, outcome.problems or outcome.unrecognised
     path = warehouse / database.DATABASE
     build_file(path, Snapshot(warehouse.absolute(), outcome.conversions), embed_tables=False)
     return duckdb.connect(str(path), read_only=True)
@@ -77,5 +73,5 @@ def _empty(embed_tables: bool) -> Path:
     return folder / database.DATABASE
 
 
-def columns_of(connection: duckdb.DuckDBPyConnection, view: str) -> list[dict[str, object]]:
-    return connection.sql(f"from {view}").to_arrow_table().to_pylist()
+def rows(connection: duckdb.DuckDBPyConnection, sql: str) -> list[tuple]:
+    return connection.execute(sql).fetchall()

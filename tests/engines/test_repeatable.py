@@ -11,6 +11,7 @@ import sqlglot
 import suites
 from non_empty import non_empty
 from random_seed import DEPTH, some
+from raw_dumps import rows
 from sqlglot import exp
 
 from tracehouse.definitions.query_files import QueryFile, is_query, query_files
@@ -87,10 +88,6 @@ def with_columns(select: exp.Select, columns: list[exp.Expr], *kept: str) -> str
     if sight:
         other.set("with_", exp.With(expressions=[cte.copy() for cte in sight]))
     return other.sql(dialect="duckdb")
-
-
-def rows(connection: duckdb.DuckDBPyConnection, sql: str) -> list[tuple]:
-    return connection.execute(sql).fetchall()
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,7 @@ import datetime as dt
 import duckdb
 import pytest
 import raw_dumps
+from raw_dumps import rows
 
 HEADER = raw_dumps.header("acme", "job_trace", *raw_dumps.OF_KALOS)
 # Job, user, GPUs, type, state; seconds of submission, start and end; duration, queue, GPU time.
@@ -42,10 +43,6 @@ def seren(tmp_path_factory: pytest.TempPathFactory) -> duckdb.DuckDBPyConnection
     trace.parent.mkdir(parents=True)
     trace.write_text("\n".join([HEADER, *map(line, SEREN)]) + "\n", encoding="utf-8")
     return raw_dumps.ingested(folder / "raw", folder / "warehouse")
-
-
-def rows(connection: duckdb.DuckDBPyConnection, sql: str) -> list[tuple]:
-    return connection.execute(sql).fetchall()
 
 
 def test_outcome_and_gpu_seconds(seren: duckdb.DuckDBPyConnection) -> None:

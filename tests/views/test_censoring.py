@@ -6,6 +6,7 @@ from pathlib import Path
 import duckdb
 import pytest
 import raw_dumps
+from raw_dumps import rows
 
 HEADER = raw_dumps.header("dlrm", "instance")
 # Instance, GPUs, and the seconds of creation, scheduling and deletion.
@@ -57,10 +58,6 @@ def services(tmp_path_factory: pytest.TempPathFactory) -> duckdb.DuckDBPyConnect
     path = folder / "raw" / "dlrm" / "disaggregated_DLRM_trace.csv"
     path.write_text("\n".join([HEADER, *lines]) + "\n", encoding="utf-8")
     return raw_dumps.ingested(folder / "raw", folder / "warehouse")
-
-
-def rows(connection: duckdb.DuckDBPyConnection, sql: str) -> list[tuple]:
-    return connection.execute(sql).fetchall()
 
 
 def test_services_that_outlive_the_trace(services: duckdb.DuckDBPyConnection) -> None:

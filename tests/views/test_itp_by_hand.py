@@ -5,6 +5,7 @@ import datetime as dt
 import duckdb
 import pytest
 import raw_dumps
+from raw_dumps import rows
 
 RAW = tuple(raw_dumps.header("itp", "raw_job").split(","))
 DAY = 86_400
@@ -44,10 +45,6 @@ def itp(tmp_path_factory: pytest.TempPathFactory) -> duckdb.DuckDBPyConnection:
 
 def csv(columns: tuple[str, ...], rows: tuple | list) -> bytes:
     return raw_dumps.csv_text(columns, [dict(zip(columns, row, strict=True)) for row in rows], True)
-
-
-def rows(connection: duckdb.DuckDBPyConnection, sql: str) -> list[tuple]:
-    return connection.execute(sql).fetchall()
 
 
 def test_offered_load(itp: duckdb.DuckDBPyConnection) -> None:

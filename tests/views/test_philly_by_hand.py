@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import duckdb
 import pytest
 import raw_dumps
+from raw_dumps import rows
 
 DAY = "2017-10-03"
 MACHINES = "machineId, number of GPUs, single GPU mem\nm1,4, 24GB\nm2,2, 12GB\n"
@@ -44,10 +45,6 @@ def philly(tmp_path_factory: pytest.TempPathFactory) -> Iterator[duckdb.DuckDBPy
     (raw / "cluster_machine_list").write_text(MACHINES, encoding="utf-8")
     with raw_dumps.ingested(folder / "raw", folder / "warehouse") as connection:
         yield connection
-
-
-def rows(connection: duckdb.DuckDBPyConnection, sql: str) -> list[tuple]:
-    return connection.execute(sql).fetchall()
 
 
 def test_a_later_attempt_waits_from_the_end_of_the_previous_one(philly: duckdb.DuckDBPyConnection) -> None:

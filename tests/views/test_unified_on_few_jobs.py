@@ -7,6 +7,7 @@ from pathlib import Path
 import duckdb
 import pytest
 import raw_dumps
+from raw_dumps import rows
 
 POD_HEADER = raw_dumps.header("openb", "pod")
 PODS = (
@@ -93,10 +94,6 @@ def write_summary(path: Path, others: tuple[str, ...] = ("Philly",)) -> None:
     cells = [str(SUMMARY.get(name, 0)) for name in header.split(",")]
     lines = [",".join([name, *cells[1:]]) for name in ("Seren", *others)]
     path.write_text("\n".join([header, *lines]) + "\n", encoding="utf-8")
-
-
-def rows(connection: duckdb.DuckDBPyConnection, sql: str) -> list[tuple]:
-    return connection.execute(sql).fetchall()
 
 
 def test_requested_and_allocated_resources(few: duckdb.DuckDBPyConnection) -> None:

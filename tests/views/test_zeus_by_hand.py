@@ -5,6 +5,7 @@ import lzma
 import duckdb
 import pytest
 import raw_dumps
+from raw_dumps import rows
 
 TRAIN = "dataset,network,batch_size,optimizer,learning_rate,run,target_metric,target_epoch"
 POWER = "dataset,network,batch_size,optimizer,power_limit,time_per_epoch,average_power"
@@ -62,10 +63,6 @@ def zeus(tmp_path_factory: pytest.TempPathFactory) -> duckdb.DuckDBPyConnection:
     ]
     raw_dumps.write_pai(folder / "raw" / "pai", {"pai_group_tag_table": tags})
     return raw_dumps.ingested(folder / "raw", folder / "warehouse")
-
-
-def rows(connection: duckdb.DuckDBPyConnection, sql: str) -> list[tuple]:
-    return connection.execute(sql).fetchall()
 
 
 def test_configurations_and_their_front(zeus: duckdb.DuckDBPyConnection) -> None:
