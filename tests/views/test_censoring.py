@@ -169,17 +169,6 @@ def test_summary_counts_censored_jobs_only_if_known(
     assert right > 0 and left > 0
 
 
-@pytest.mark.parametrize("trace", ["acme", "asi", "dlrm", "helios", "openb", "pai", "philly"])
-def test_hours_add_up_to_the_gpu_time_of_jobs(trace: str, synthetic: duckdb.DuckDBPyConnection) -> None:
-    [(held_gpu_h,)] = rows(
-        synthetic, f"select sum(held_gpu_s) / 3600 from unified.jobs where trace = '{trace}'"
-    )
-    [(allocated_gpu_h,)] = rows(
-        synthetic, f"select sum(held_gpus) from unified.allocation_hourly('{trace}', from_hour := 0)"
-    )
-    assert 0 < held_gpu_h == pytest.approx(allocated_gpu_h)
-
-
 def test_idle_hours_have_no_negative_gpus(real: duckdb.DuckDBPyConnection) -> None:
     """Adding and subtracting fractions of a GPU leaves errors in the last digits."""
     hours = "from unified.allocation_hour where trace = 'openb' and hour >= 2640"

@@ -96,21 +96,6 @@ def write_summary(path: Path, others: tuple[str, ...] = ("Philly",)) -> None:
     path.write_text("\n".join([header, *lines]) + "\n", encoding="utf-8")
 
 
-def test_requested_and_allocated_resources(few: duckdb.DuckDBPyConnection) -> None:
-    assert rows(
-        few,
-        """
-        select trace, sum(requested_cpus), sum(requested_gpus), sum(allocated_gpus),
-            sum(requested_memory_gib), count(allocated_cpus), count(allocated_memory_gib)
-        from unified.jobs group by trace order by trace
-        """,
-    ) == [
-        ("acme", 40.0, 18.0, 18.0, None, 0, 0),
-        ("openb", 18.0, 4.5, None, 12.0, 0, 0),
-        ("pai", 9.0, 11.0, None, 18.0, 0, 0),
-    ]
-
-
 def test_the_summary_of_gpu_jobs(few: duckdb.DuckDBPyConnection) -> None:
     assert rows(
         few,
@@ -397,17 +382,6 @@ def test_one_rule_for_failures_gives_one_share(few: duckdb.DuckDBPyConnection) -
             )
         ]
         assert shares == [shares[0]] * 5
-
-
-def test_held_gpu_time_differs_from_spanned_gpu_time(few: duckdb.DuckDBPyConnection) -> None:
-    columns = "job_id, span_gpu_s, held_gpu_s, is_right_censored"
-    assert rows(few, f"select {columns} from unified.jobs where trace = 'pai' order by 1") == [
-        ("j1/worker", 100.0, 50.0, False),
-        ("j2/worker", 80.0, 80.0, False),
-        ("j3/ps", 0.0, 0.0, False),
-        ("j4/worker", None, None, True),
-        ("j5/worker", None, None, False),
-    ]
 
 
 def test_arrivals(few: duckdb.DuckDBPyConnection) -> None:
