@@ -1,17 +1,14 @@
-"""Requests of LLM inference services, on a few requests whose results can be computed by hand.
+"""Pitfalls of LLM requests, on a few whose results can be computed by hand: windows, failures and a cache.
 
-Each test asks the reference implementation and the SQL the same question.
+tests/reference_results/requests.py computes all questions with pandas.
 """
 
 import json
-import random
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import raw_dumps
-from random_seed import DEPTH, REPEAT, SEED
-from reference_results import requests
 
 Answer = Callable[..., list[tuple]]
 
@@ -56,18 +53,11 @@ def write_requests(raw: Path) -> None:
     )
 
 
-@pytest.fixture(scope="module", params=["reference", "sql"])
-def answer(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Answer:
+@pytest.fixture(scope="module")
+def answer(tmp_path_factory: pytest.TempPathFactory) -> Answer:
     """Return a function from a question, a trace and arguments to the rows, sorted, without the trace."""
     folder = tmp_path_factory.mktemp("requests")
     write_requests(folder / "raw")
-
-    def of_reference(question: str, trace: str, **arguments: float) -> list[tuple]:
-        found = getattr(requests, question)(folder / "raw", trace, *arguments.values())
-        return sorted(found.drop(columns="trace").itertuples(index=False, name=None))
-
-    if request.param == "reference":
-        return of_reference
     connection = raw_dumps.ingested(folder / "raw", folder / "warehouse")
 
     def of_sql(question: str, trace: str, **arguments: float) -> list[tuple]:
@@ -76,16 +66,6 @@ def answer(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         return sorted(connection.execute(f"select * exclude trace from {call}").fetchall())
 
     return of_sql
-
-
-def test_summary(answer: Answer) -> None:
-    assert answer("request_summary", "mooncake") == [
-        ("conversation", 6, 100, pytest.approx(2_900 / 6), pytest.approx(530 / 6), None, 100),
-        ("toolagent", 2, 20, 500, 50, None, 100),
-    ]
-    assert answer("request_summary", "burstgpt") == [
-        (EARLY, 3, 93_600, 753, pytest.approx(248 / 3), pytest.approx(100 / 3), 0)
-    ]
 
 
 def test_windows_begin_at_the_first_arrival_of_the_trace(answer: Answer) -> None:
@@ -104,18 +84,6 @@ def test_windows_begin_at_the_first_arrival_of_the_trace(answer: Answer) -> None
     ]
 
 
-def test_burstiness(answer: Answer) -> None:
-    # The gaps of conversation are 5, 25, 0, 65 and 5 s. Its complete window of 60 s has 4 requests. toolagent
-    # begins in a window and ends in the next one.
-    assert answer("request_burstiness", "mooncake") == [
-        ("conversation", 6, 100, 20, pytest.approx(580**0.5 / 20), 1, 0, 0, 4),
-        ("toolagent", 2, 20, 20, 0, 0, None, 0, None),
-    ]
-    # Complete windows of 40 s have 4 and 0 requests, and those of 10 s of toolagent 1 and 0.
-    assert answer("request_burstiness", "mooncake", window_s=40)[0][5:] == (2, pytest.approx(2), 1, 4)
-    assert answer("request_burstiness", "mooncake", window_s=10)[1][5:] == (2, pytest.approx(0.5), 1, 1)
-
-
 def test_tokens_without_failed_requests(answer: Answer) -> None:
     percentiles = {row[1]: row[2:] for row in answer("token_percentiles", "burstgpt")}
     assert list(percentiles) == [1, 5, 10, 25, 50, 75, 90, 95, 99]
@@ -124,18 +92,6 @@ def test_tokens_without_failed_requests(answer: Answer) -> None:
     assert answer("requests_by_tokens", "burstgpt") == [
         (EARLY, 256, 16, 1, 50),
         (EARLY, 1_024, 128, 1, 50),
-    ]
-
-
-def test_requests_in_flight(answer: Answer) -> None:
-    held = (20 * 1_100 + 10 * 550 + 5 * 230 + 2 * 110, 25 * 1_300 + 5 * 140, 15 * 1_300)
-    assert answer("requests_in_flight", "mooncake", **SPEEDS) == [
-        ("conversation", 0, 60, pytest.approx((20 + 10 + 5 + 2) / 60), pytest.approx(held[0] / 60)),
-        ("conversation", 60, 60, pytest.approx((25 + 5) / 60), pytest.approx(held[1] / 60)),
-        ("conversation", 120, 60, pytest.approx(15 / 60), pytest.approx(held[2] / 60)),
-        # The first ends at 60 s, as the second window begins.
-        ("toolagent", 0, 60, pytest.approx(10 / 60), pytest.approx(10 * 550 / 60)),
-        ("toolagent", 60, 60, pytest.approx(10 / 60), pytest.approx(10 * 550 / 60)),
     ]
 
 
@@ -155,41 +111,3 @@ def test_prefix_reuse_with_a_cache(answer: Answer, cache_blocks: int, hits: int)
         ("conversation", 6, 10, 4, hits, pytest.approx(10 * hits)),
         ("toolagent", 2, 2, 1, toolagent, 50 * toolagent),
     ]
-
-
-def test_two_algorithms_of_a_cache_agree() -> None:
-    draw = random.Random(SEED)
-    for _ in range(20 * DEPTH):
-        blocks = [int(draw.paretovariate(0.5)) for _ in range(200)]
-        distances = requests.stack_distances(blocks)
-        for size in range(0, 100, 9):
-            hits = requests.cache_hits(blocks, size)
-            assert hits == sum(distance < size for distance in distances), REPEAT
-
-
-def test_prefix_reuse(answer: Answer) -> None:
-    assert answer("prefix_reuse", "mooncake") == [
-        ("conversation", 6, 10, 4, 6, 60),
-        ("toolagent", 2, 2, 1, 1, 50),
-    ]
-    assert answer("prefix_reuse_by_cache", "mooncake") == [("conversation", 4, 60), ("toolagent", 1, 50)]
-    assert answer("prefix_reuse", "burstgpt") == []
-
-
-def test_prefix_reuse_by_age(answer: Answer) -> None:
-    # Blocks are reused after 5, 25, 30, 65, 65 and 65 s.
-    reused = {1: 0, 10: 1, 60: 3, 600: 6, 3_600: 6, 86_400: 6}
-    assert answer("prefix_reuse_by_age", "mooncake")[:6] == [
-        ("conversation", age_s, count, pytest.approx(100 * count / 6)) for age_s, count in reused.items()
-    ]
-
-
-def test_requests_by_hour_of_day(answer: Answer) -> None:
-    third = pytest.approx(100 / 3)
-    assert answer("requests_by_hour_of_day", "burstgpt") == [
-        (EARLY, 0, 1, third, 472, 18),
-        (EARLY, 1, 1, third, 700, 0),
-        (EARLY, 2, 1, third, 1_087, 230),
-        *((EARLY, hour, 0, 0, 0, 0) for hour in range(3, 24)),
-    ]
-    assert answer("requests_by_hour_of_day", "mooncake") == []

@@ -33,10 +33,3 @@ def test_figures_are_measured(requests_warehouse: Path) -> None:
     assert {of_these_files.pop(name) for name in unconfirmed} == {verify.Verdict.UNCONFIRMED}
     assert set(of_these_files.values()) == {verify.Verdict.REPRODUCED}, of_these_files
     assert len(of_these_files) == 16
-
-
-def test_windows_that_the_trace_covers_in_part_do_not_count(requests_warehouse: Path) -> None:
-    """The file of conversations ends 22 s into a window, which would make the dispersion 20.55."""
-    with duckdb.connect(str(requests_warehouse / DATABASE), read_only=True) as connection:
-        sql = "select windows, round(dispersion, 2) from unified.request_burstiness() where workload = 'conv'"
-        assert connection.sql(sql).fetchall() == [(58, 16.13)]
