@@ -45,19 +45,6 @@ def seren(tmp_path_factory: pytest.TempPathFactory) -> duckdb.DuckDBPyConnection
     return raw_dumps.ingested(folder / "raw", folder / "warehouse")
 
 
-def test_outcome_and_gpu_seconds(seren: duckdb.DuckDBPyConnection) -> None:
-    assert rows(seren, "select job_id, outcome, gpu_s, published_gpu_s from acme.job order by job_id") == [
-        ("1", "completed", 20, 20),
-        ("2", "failed", 800, 800),
-        ("3", "failed", 320, 320),
-        ("4", "cancelled", None, None),
-        ("5", None, None, None),
-        ("6", None, 2, 14),
-        ("7", None, None, None),
-        ("8", "failed", 0, 0),
-    ]
-
-
 def test_duration_audit(seren: duckdb.DuckDBPyConnection) -> None:
     audit = rows(seren, "select * exclude cluster from acme.duration_audit order by state nulls last")
     assert audit == [
