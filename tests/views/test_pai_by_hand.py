@@ -167,6 +167,9 @@ def test_workers_share_a_gpu_if_their_runs_overlap(tmp_path: Path) -> None:
         "an instant": ("m1", "/dev/nvidia0", 160.0, 160.0, "j1"),
         "no end": ("m1", "/dev/nvidia0", 100.0, None, "j1"),
         "no start": ("m1", "/dev/nvidia0", 0.0, 300.0, "j1"),
+        # The last of three hours that it runs in is its last second.
+        "long": ("m2", "/dev/nvidia1", 3_500.0, 7_201.0, "j3"),
+        "third hour": ("m2", "/dev/nvidia1", 7_200.0, 7_300.0, "j4"),
     }
     launches = [(worker, "Terminated", *place[2:], "m9") for worker, place in places.items()]
     columns = "worker_name status start_time end_time job_name machine"
@@ -184,8 +187,9 @@ def test_workers_share_a_gpu_if_their_runs_overlap(tmp_path: Path) -> None:
     assert pairs == [
         ("m1", "/dev/nvidia0", "a", "b", "j1", "j1", 150, 200, 50, True),
         ("m1", "/dev/nvidia0", "b", "c", "j1", "j2", 200, 250, 50, False),
+        ("m2", "/dev/nvidia1", "long", "third hour", "j3", "j4", 7_200, 7_201, 1, False),
     ]
-    assert types == [("T4", 4, 3, 75, 2, 50), (None, 1, 0, 0, 0, None)]
+    assert types == [("T4", 4, 3, 75, 2, 50), (None, 3, 2, pytest.approx(200 / 3), 1, 1)]
 
 
 def test_demand_is_split_at_hours(tmp_path: Path) -> None:
@@ -437,3 +441,37 @@ def test_a_worker_shares_only_if_its_gpu_is_in_use_at_its_start(tmp_path: Path) 
     with connection:
         found = connection.execute(f"select {columns} from pai.colocation_slowdown(1)").fetchall()
     assert found == [(3, 1, 3, 1, 0, pytest.approx(300 / 500))]
+
+
+def test_days_begin_like_the_publishers(tmp_path: Path) -> None:
+    """Profiles cover seven weeks from a Sunday at midnight, hour 568, and count unended instances in them."""
+    # Instances of half a GPU start in the middle of an hour, and run for some seconds or have no end.
+    runs = [(hour, 1800) for hour in (137, 567, 568, 1743, 1744)] + [(568, 900)]
+    runs += [(hour, None) for hour in (567, 592, 1744)]
+    starts = [(3600.0 * hour + 1800, span) for hour, span in runs]
+    launches = [("j1", "worker", start, None if span is None else start + span) for start, span in starts]
+    columns = "job_name task_name start_time end_time"
+    with ingest_tables(
+        tmp_path,
+        pai_task_table=rows_of("pai_task_table", "job_name task_name plan_gpu", ("j1", "worker", 50.0)),
+        pai_instance_table=rows_of("pai_instance_table", columns, *launches),
+    ) as connection:
+        columns = "weekday, hour_of_day, mean_requested_gpus, hours, unended_instances"
+        by_week = connection.execute(f"select {columns} from pai.demand_by_week_hour()").fetchall()
+        by_day = connection.execute(
+            "select hour_of_day, mean_requested_gpus, hours, unended_instances"
+            " from pai.demand_by_hour_of_day()"
+        ).fetchall()
+        every = "select sum(hours), sum(unended_instances) from pai.demand_by_week_hour(0, 100000)"
+        spans = connection.execute(every).fetchall()
+    # Means over seven weeks. Hour 568 has half a GPU for 30 min and for 15 min, hour 1743 for 30 min.
+    assert len(by_week) == 168
+    assert by_week[6 * 24] == (7, 0, pytest.approx(0.375 / 7), 7, 0)
+    assert by_week[5 * 24 + 23] == (6, 23, pytest.approx(0.25 / 7), 7, 0)
+    assert sum(row[2] for row in by_week) == pytest.approx(0.625 / 7)
+    # Hour 592 is the first hour of Monday.
+    assert [row[:2] for row in by_week if row[4]] == [(1, 0)]
+    assert by_day[0] == (0, pytest.approx(0.375 / 49), 49, 1)
+    assert by_day[23] == (23, pytest.approx(0.25 / 49), 49, 0)
+    # The last instance ends as hour 1745 begins, so 1745 is the last hour.
+    assert spans == [(1745 - 137 + 1, 3)]
