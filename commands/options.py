@@ -171,13 +171,13 @@ class AnswerOptions:
         from tracehouse.publish import writers
 
         writer = writers.for_output(self.output_format, self.output, self.wide, **more)
-        self.render(request, writer, pages=not self.no_pager)
+        self.print_notes(self.render(request, writer, pages=not self.no_pager))
 
-    def render(self, request: Request, renderer: "Renderer", pages: bool = False) -> None:
-        """Render the answer to a request, and print the notes on it."""
+    def render(self, request: Request, renderer: "Renderer", pages: bool = False) -> "Sequence[Note]":
+        """Render the answer to a request. Returns the notes on it."""
         from tracehouse.publish.renderer import write_answer
 
-        self.print_notes(write_answer(request, self.warehouse, self.limits, renderer, self.output, pages))
+        return write_answer(request, self.warehouse, self.limits, renderer, self.output, pages)
 
     def print_notes(self, notes: "Sequence[Note]") -> None:
         """Print the notes on an answer."""
@@ -266,10 +266,11 @@ class QueryOptions(AnswerOptions, _Chart):
         chosen = ChartOptions(**self.choices)
         if self.picture:
             size = pictures.parse_size(self.width, self.font_size)
-            self.render(request, pictures.PictureFile(self.picture.suffix, size, chosen))
+            notes = self.render(request, pictures.PictureFile(self.picture.suffix, size, chosen))
             say(f"Drew {self.picture}")
         else:
-            self.render(request, pictures.TextChart(shutil.get_terminal_size().columns, chosen))
+            notes = self.render(request, pictures.TextChart(shutil.get_terminal_size().columns, chosen))
+        self.print_notes(notes)
 
     def print_notes(self, notes: "Sequence[Note]") -> None:
         """Print the notes on an answer, with `caveats` in full."""

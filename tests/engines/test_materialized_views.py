@@ -296,7 +296,8 @@ def test_keeps_the_kind_of_database_until_build(few: Path) -> None:
     record = layout.build_info_file(few)
     for name in ("materialize", "with_views"):
         # Tracehouse 1.0 has the second name.
-        record.write_text(record.read_text(encoding="utf-8").replace('"materialize"', f'"{name}"'))
+        text = record.read_text(encoding="utf-8").replace('"materialize"', f'"{name}"')
+        record.write_text(text, encoding="utf-8")
         assert query_rows(few, KEPT) == []
         assert ingest(few) == []
         database.vacuum(few, 0, 0)

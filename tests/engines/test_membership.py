@@ -64,20 +64,21 @@ def test_columns_not_recorded_have_no_value(view: str, opened: duckdb.DuckDBPyCo
 @suites.of("long")
 @pytest.mark.parametrize("name", QUERIES)
 def test_each_query_says_whom_it_leaves_out(name: str, opened: duckdb.DuckDBPyConnection) -> None:
-    query = run(opened, name)
-    counted = {trace for (trace,) in opened.execute(f"select distinct trace from ({query.sql})").fetchall()}
+    found = run(opened, name)
+    rows = opened.execute(f"select distinct trace from ({found.query.sql})").fetchall()
+    counted = {trace for (trace,) in rows}
     behind = "select distinct trace from catalog.tables where list_contains($tables, table_name)"
     tables = opened.execute(
         "select base_tables from catalog.queries where query_name = $name", {"name": name}
     ).fetchone()
     assert tables
     every = {trace for (trace,) in opened.execute(behind, {"tables": tables[0]}).fetchall()}
-    assert {*query.not_counted} == every - counted
+    assert {*found.not_counted} == every - counted
     # Philly's clock has no zone, and only Acme publishes a summary.
-    unexplained = {trace for trace, why in query.not_counted.items() if why == membership.NO_ROWS_FIT}
+    unexplained = {trace for trace, why in found.not_counted.items() if why == membership.NO_ROWS_FIT}
     assert unexplained <= {"philly"} or name == "unified.summary_against_published"
-    lines = notes.summarize(query.notes)
-    assert len([line for line in lines if line.startswith("Not counted: ")]) == bool(query.not_counted)
+    lines = notes.summarize(found.notes)
+    assert len([line for line in lines if line.startswith("Not counted: ")]) == bool(found.not_counted)
 
 
 def test_reasons_are_what_the_query_needs(opened: duckdb.DuckDBPyConnection) -> None:
