@@ -1,5 +1,6 @@
 """Find the caveats of views and queries: their own, and those that they inherit from the views they read.
 
+The declaration of a trace has the texts of its caveats (`Caveat` in `ingest/declare/metadata.py`).
 `-- caveat: name: column column` in a view file concerns these columns, and `-- caveat: name` all rows. A view
 or query inherits a caveat on columns if its SQL uses one of them anywhere, and a caveat on all rows always.
 In a view, an inherited caveat concerns the columns that are computed from the affected ones. If there are
@@ -18,8 +19,8 @@ A view or query of the user, whose columns are not followed, inherits all caveat
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
-from tracehouse.definitions.columns import columns_read, lineage_of
 from tracehouse.definitions.findings import Finding, place_of, refuse, suggest
+from tracehouse.definitions.lineage import columns_read, lineage_of
 from tracehouse.definitions.query_files import QueryFile
 from tracehouse.definitions.view_files import Header, ViewFile, plain_names
 from tracehouse.ingest.declare.trace import Trace

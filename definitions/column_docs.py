@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 
 from tracehouse.core.text import identifier, quoted
 from tracehouse.definitions.across_traces import united
-from tracehouse.definitions.columns import PROVENANCES, passed_on, unit_sources
+from tracehouse.definitions.lineage import PROVENANCES, passed_on, unit_sources
 from tracehouse.definitions.units import spell_unit, split_unit, unit_in
 from tracehouse.definitions.view_files import VIEWS, ViewFile, plain_names
 from tracehouse.ingest.declare import trace

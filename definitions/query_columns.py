@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from tracehouse.definitions.column_docs import UNKNOWN, ColumnDoc, find_unit
-from tracehouse.definitions.columns import passed_on, unit_sources
 from tracehouse.definitions.findings import Finding, place_of
+from tracehouse.definitions.lineage import passed_on, unit_sources
 from tracehouse.definitions.query_files import QueryFile
 from tracehouse.definitions.units import describe_name
 

@@ -15,7 +15,7 @@ from tracehouse.core.errors import DefinitionError
 from tracehouse.core.text import escape_name
 from tracehouse.definitions import macros
 from tracehouse.definitions.across_traces import SCHEMA as EACH_TRACE
-from tracehouse.definitions.graph import find_circle
+from tracehouse.definitions.dependencies import find_circle
 from tracehouse.definitions.query_files import QueryFile, parse_query_file
 from tracehouse.definitions.released import OLD, QUERIES, VIEWS, plain_name
 from tracehouse.definitions.sql_text import normal, statements

@@ -29,8 +29,8 @@ from killing import kill_at_step
 from tracehouse import cli
 from tracehouse.definitions import caveats, column_docs
 from tracehouse.definitions.across_traces import expanded
-from tracehouse.definitions.columns import columns_read
-from tracehouse.definitions.graph import sort_views
+from tracehouse.definitions.dependencies import sort_views
+from tracehouse.definitions.lineage import columns_read
 from tracehouse.definitions.query_files import query_files
 from tracehouse.definitions.view_files import view_files
 from tracehouse.engines.duckdb.read import answer, checks, describe, verify  # noqa: F401

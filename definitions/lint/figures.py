@@ -9,9 +9,9 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from tracehouse.core.errors import DefinitionError
+from tracehouse.definitions.dependencies import with_dependencies
 from tracehouse.definitions.figures import RELATIONS, TRUSTS, Figure, PublishedFigure
 from tracehouse.definitions.findings import Finding, place_of, suggest
-from tracehouse.definitions.graph import with_dependencies
 from tracehouse.definitions.lint.read import Definitions
 from tracehouse.definitions.units import spell_unit
 from tracehouse.definitions.view_files import VIEWS, ViewFile, plain_names, references

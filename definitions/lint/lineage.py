@@ -14,9 +14,9 @@ from tracehouse.core.errors import DefinitionError
 from tracehouse.definitions import caveats, column_docs
 from tracehouse.definitions.across_traces import expanded, find_empty_unions
 from tracehouse.definitions.column_docs import ColumnDoc
-from tracehouse.definitions.columns import missing_columns, passed_on, types_of
+from tracehouse.definitions.dependencies import sort_views, with_dependencies
 from tracehouse.definitions.findings import Finding, place_of, suggest
-from tracehouse.definitions.graph import sort_views, with_dependencies
+from tracehouse.definitions.lineage import missing_columns, passed_on, types_of
 from tracehouse.definitions.lint.read import Definitions, names_selected
 from tracehouse.definitions.query_columns import describe_columns, lint_parameter_names
 from tracehouse.definitions.query_files import QueryFile

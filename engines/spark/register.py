@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from tracehouse.core.errors import DefinitionError, UserError
 from tracehouse.definitions.across_traces import expanded
-from tracehouse.definitions.graph import sort_views, with_dependencies
+from tracehouse.definitions.dependencies import sort_views, with_dependencies
 from tracehouse.definitions.query_files import QueryFile
 from tracehouse.definitions.view_files import ViewFile, plain_names
 from tracehouse.engines.duckdb.write.database_objects import DatabaseObjects, Defined, objects_over

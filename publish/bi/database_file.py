@@ -23,7 +23,7 @@ from tracehouse.core import staging
 from tracehouse.core.errors import UserError
 from tracehouse.core.progress import Step, ignore_step
 from tracehouse.core.text import escape_name, identifier, quoted
-from tracehouse.definitions.graph import with_dependencies
+from tracehouse.definitions.dependencies import with_dependencies
 from tracehouse.definitions.macros import macros_sql
 from tracehouse.definitions.names import OWN
 from tracehouse.engines.duckdb.read import sandbox

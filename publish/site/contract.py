@@ -16,7 +16,7 @@ import duckdb
 
 from tracehouse.core.errors import UserError
 from tracehouse.core.progress import Step, ignore_step
-from tracehouse.definitions.graph import with_dependencies
+from tracehouse.definitions.dependencies import with_dependencies
 from tracehouse.definitions.lists import Kind
 from tracehouse.engines.duckdb.read import answer, describe, membership, notes, search, verify
 from tracehouse.engines.duckdb.read.binding import BoundQuery

@@ -8,7 +8,7 @@ import pytest
 import sqlglot
 
 from tracehouse.definitions.caveats import inherited_by_query, of_query, of_tables, of_views, read_lines
-from tracehouse.definitions.columns import Columns, columns_read
+from tracehouse.definitions.lineage import Columns, columns_read
 from tracehouse.definitions.query_files import QUERY_KEYS
 from tracehouse.definitions.released import OLD, VIEWS
 from tracehouse.definitions.view_files import (

@@ -8,7 +8,7 @@ import pytest
 from tracehouse.definitions import column_docs
 from tracehouse.definitions.across_traces import expanded
 from tracehouse.definitions.column_docs import ColumnDocs as Relations
-from tracehouse.definitions.graph import sort_views
+from tracehouse.definitions.dependencies import sort_views
 from tracehouse.definitions.view_files import ViewFile, read_view_file, view_files
 from tracehouse.ingest.declare.trace import all_traces
 

@@ -9,7 +9,7 @@ import pytest
 from non_empty import non_empty
 
 from tracehouse.definitions.across_traces import expanded, united
-from tracehouse.definitions.columns import Columns
+from tracehouse.definitions.lineage import Columns
 from tracehouse.definitions.view_files import DRAFT, ViewFile, read_view_file, view_files
 from tracehouse.engines.duckdb.write.catalog import column_types
 from tracehouse.ingest.declare.trace import all_traces

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tracehouse.definitions.graph import sort_views
+from tracehouse.definitions.dependencies import sort_views
 from tracehouse.definitions.view_files import (
     VIEW_KEYS,
     DefinitionError,

@@ -11,7 +11,7 @@ import suites
 from killing import kill_in_child
 from non_empty import non_empty
 
-from tracehouse.definitions.columns import PROVENANCES
+from tracehouse.definitions.lineage import PROVENANCES
 from tracehouse.definitions.query_files import query_files
 from tracehouse.definitions.view_files import newest, view_files
 from tracehouse.engines.duckdb.write import database, template

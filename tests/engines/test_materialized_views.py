@@ -18,7 +18,7 @@ from conftest import build_warehouse
 from few_files import quiet
 from non_empty import non_empty
 
-from tracehouse.definitions import graph
+from tracehouse.definitions import dependencies
 from tracehouse.definitions.view_files import view_files
 from tracehouse.engines.duckdb.read import sandbox
 from tracehouse.engines.duckdb.read.describe import describe
@@ -543,7 +543,9 @@ def test_rules_name_columns_and_read_no_catalog_table_that_builds_refill() -> No
     for view in non_empty(with_line):
         rule = storage_rule(view)
         assert rule and set(rule.order) <= set(view.tree.expression.named_selects), view.versioned
-        refilled = {name for name in graph.sources([view.versioned], reads) if name.startswith("catalog.")}
+        refilled = {
+            name for name in dependencies.sources([view.versioned], reads) if name.startswith("catalog.")
+        }
         assert refilled <= {"catalog.clocks"}, view.versioned
     unsorted = storage_rule(views["pai.sensed_worker_v1"])
     assert unsorted and unsorted.order == ()

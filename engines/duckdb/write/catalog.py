@@ -11,8 +11,8 @@ from duckdb import DuckDBPyConnection
 from tracehouse.core.text import quoted
 from tracehouse.definitions.caveats import ColumnsByCaveat
 from tracehouse.definitions.column_docs import ColumnDoc, ColumnDocs, parse_comment
-from tracehouse.definitions.columns import Columns, lineage_of
 from tracehouse.definitions.figures import Figure
+from tracehouse.definitions.lineage import Columns, lineage_of
 from tracehouse.definitions.rules import Check, all_rules
 from tracehouse.definitions.units import is_number
 from tracehouse.definitions.view_files import VIEWS, ViewFile, references

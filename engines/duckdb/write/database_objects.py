@@ -10,7 +10,7 @@ import duckdb
 import pyarrow as pa
 
 from tracehouse.core.temporary import temporary_folder
-from tracehouse.definitions.columns import Columns
+from tracehouse.definitions.lineage import Columns
 from tracehouse.engines.duckdb.write import catalog, template
 from tracehouse.engines.duckdb.write.catalog import column_types
 from tracehouse.engines.names import DATABASE

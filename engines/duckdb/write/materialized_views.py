@@ -23,7 +23,7 @@ import duckdb
 from tracehouse.core.progress import Progress
 from tracehouse.core.text import quoted
 from tracehouse.definitions.across_traces import expanded
-from tracehouse.definitions.graph import sort_views, sources, with_dependencies
+from tracehouse.definitions.dependencies import sort_views, sources, with_dependencies
 from tracehouse.definitions.macros import macros_hash, macros_sql
 from tracehouse.definitions.view_files import ViewFile
 from tracehouse.engines.duckdb.read.sandbox import disable_async_writes

@@ -20,8 +20,8 @@ from tracehouse.core.text import escape_name, identifier
 from tracehouse.definitions import caveats, column_docs
 from tracehouse.definitions.caveats import ColumnsByCaveat
 from tracehouse.definitions.column_docs import ColumnDoc, ColumnDocs
-from tracehouse.definitions.columns import Columns
 from tracehouse.definitions.findings import refuse
+from tracehouse.definitions.lineage import Columns
 from tracehouse.definitions.names import OWN
 from tracehouse.definitions.query_files import QueryFile
 from tracehouse.definitions.released import plain_name

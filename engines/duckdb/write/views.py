@@ -14,8 +14,8 @@ from tracehouse.definitions import caveats, column_docs
 from tracehouse.definitions.across_traces import expanded
 from tracehouse.definitions.caveats import ColumnsByCaveat
 from tracehouse.definitions.column_docs import ColumnDoc, ColumnDocs
-from tracehouse.definitions.columns import Columns
-from tracehouse.definitions.graph import sort_views
+from tracehouse.definitions.dependencies import sort_views
+from tracehouse.definitions.lineage import Columns
 from tracehouse.definitions.sql_text import first_statement
 from tracehouse.definitions.view_files import DefinitionError, ViewFile, line_of
 from tracehouse.engines.duckdb.write import catalog

@@ -1,4 +1,4 @@
-"""The dependency graph of tables, views, queries and columns, each by its full name."""
+"""The dependencies of tables, views, queries and columns on each other, each by its full name."""
 
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping
