@@ -3,7 +3,7 @@
 import math
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
@@ -256,6 +256,8 @@ class QueryOptions(AnswerOptions, _Chart):
 
     def write_or_draw(self, what: NamedQuery | Statement) -> None:
         """Write or draw an answer, and print the notes on it."""
+        if self.is_chart and isinstance(what, Statement):
+            what = replace(what, may_explain=False)
         request = Request(what, self.limit, self.explain, self.engine, self.master)
         if not self.is_chart:
             self.write(request, guard_formulas=self.guard_formulas)

@@ -87,8 +87,8 @@ def convert(
     Earlier conversions stay, unless another version of the same raw file is found. With `replacing`, each
     table for which raw files are found afterwards contains the rows of these files only, provided that all of
     them can be read. If a raw file cannot be read, the rows of its last version stay. `run_tasks` may run the
-    tasks in other processes. `only` selects partitions of partitioned
-    tables (see `selection`). The caller holds the lock of the warehouse and publishes the result.
+    tasks in other processes. `only` selects partitions of partitioned tables (see `selection`). The caller
+    holds the lock of the warehouse and publishes the result.
     """
     traces, selection = check_arguments(raw_folders, trace_names, only)
     progress("finding raw files", 0, 0)

@@ -48,7 +48,7 @@ class Renderer(Protocol):
     def is_laid_out(self) -> bool: ...
 
     def render(self, answer: Answer, file: Path, draft: Path) -> Rendered:
-        """Write an answer to a file. Its connection can also write to the draft."""
+        """Write an answer to a file, or return what will. Its connection can also write to the draft."""
 
 
 def write_answer(

@@ -713,3 +713,5 @@ def test_plots_statements(sample_warehouse: Path, tmp_path: Path) -> None:
     path = tmp_path / "jobs.svg"
     run = traces("sql", statement, "--kind", "point", "--log", "y", "-o", path, warehouse=sample_warehouse)
     assert (run.code, run.stdout) == (0, f"Drew {path}\n") and "cluster04" in path.read_text(encoding="utf-8")
+    run = traces("sql", f"explain {statement}", "-o", tmp_path / "plan.svg", warehouse=sample_warehouse)
+    assert run.code == 2 and "EXPLAIN" in run.stderr and not (tmp_path / "plan.svg").exists()

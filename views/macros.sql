@@ -164,11 +164,11 @@ select
     unnest(generate_series(least_number, largest_number)) as number
 from (
     select
-        by_column as series,
-        min(number) as least_number,
-        max(number) as largest_number
-    from query_table(source)
-    where number is not null
+        series,
+        min(whole_number) as least_number,
+        max(whole_number) as largest_number
+    from (select by_column as series, number as whole_number from query_table(source)) as numbers
+    where whole_number is not null
     group by series
 ) as bounds;
 comment on macro table stats.number_range is 'Every whole number from the least to the largest per series of a table or CTE: days or hours, idle ones included.';
@@ -219,12 +219,14 @@ create or replace macro stats.user_concentration(
 ) as table
 with user_loads as (
     select
-        by_column as series,
-        owner as user_name,
+        series,
+        user_name,
         count(*) as jobs,
-        stats.fsum(number) as total
-    from query_table(source)
-    where owner is not null
+        stats.fsum(amount) as total
+    from (
+        select by_column as series, owner as user_name, number as amount from query_table(source)
+    ) as owned
+    where user_name is not null
     group by series, user_name
 ),
 

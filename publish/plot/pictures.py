@@ -301,7 +301,7 @@ def build_template(connection: duckdb.DuckDBPyConnection, name: str) -> dict[str
         "sql": _select_named_rows(found, labels),
         "with": found.chart.parameter,
         "lines": texts.write_subtitle(found, about, PARAMETERS, texts.explain_marks(found)),
-        "defaults": texts.effective_parameters(connection, replace(query, given={}), found.chart),
+        "defaults": texts.effective_parameters(connection, query, found.chart),
         "hidden": sorted(texts.hidden_parameters(connection, name, found.chart)),
         **explain_few_rows(found.chart),
         "logs": [{"columns": columns, "choices": choices} for columns, choices in log_axes(found)],

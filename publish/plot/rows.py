@@ -22,6 +22,7 @@ from tracehouse.definitions.query_files import Axis, Chart, read_chart
 from tracehouse.definitions.view_files import DefinitionError
 from tracehouse.engines.duckdb.read.answer import Answer, read, why_empty
 from tracehouse.engines.duckdb.read.catalog import read_rows
+from tracehouse.engines.duckdb.read.notes import NOT_COUNTED
 from tracehouse.publish.columns import format_exact
 from tracehouse.publish.plot.options import DEFAULT, ChartOptions, choose_chart, is_number
 from tracehouse.publish.plot.units import axis_title, number, span, split_name
@@ -219,7 +220,9 @@ def select_chart_data(answer: Answer, options: ChartOptions = DEFAULT) -> ChartD
         raise UserError(f"{query.name} has no chart. Choose columns with ", Option("x"), " and ", Option("y"))
     table = read(connection, query).read_all()
     if not table.num_rows:
-        raise NoChartError("there are no rows", cause=" ".join(note.text for note in why_empty(answer)))
+        left_out = [f"{note.label}: {note.text}" for note in answer.notes if note.name == NOT_COUNTED]
+        causes = [*(note.text for note in why_empty(answer)), *left_out]
+        raise NoChartError("there are no rows", cause=". ".join(causes))
     return select_rows(table, choose_chart(chart, table, options), query.name)
 
 

@@ -222,6 +222,32 @@ def test_publishes_base_tables_and_then_all_views(few: Path) -> None:
     assert of_views[0] == 0 and sum(of_views) == total > 0
 
 
+def test_what_others_change_between_two_publications_is_not_published(few: Path) -> None:
+    def change(result: IngestResult, views: int) -> None:
+        with duckdb.connect(str(few / DATABASE)) as connection:
+            connection.execute("create table openb.own as select 1 as one")
+
+    change_kalos(few)
+    database.ingest([few.with_name("raw")], few, [], lambda *_: None, on_published=change)
+    assert (HOURLY,) in query_rows(few, KEPT)
+    assert query_rows(few, "from duckdb_tables() where table_name = 'own'") == []
+
+
+def test_view_whose_files_vanish_between_two_publications_is_computed(few: Path) -> None:
+    first, *_, last = [name for (name,) in query_rows(few, KEPT)]
+
+    def remove(name: str) -> None:
+        for path in non_empty(list((few / "stored" / name.replace(".", "/")).iterdir())):
+            path.unlink()
+
+    remove(first)
+    raw = [few.with_name("raw")]
+    database.ingest(raw, few, [], lambda *_: None, on_published=lambda result, views: remove(last))
+    kept = {name for (name,) in query_rows(few, KEPT)}
+    assert first in kept and last not in kept
+    assert len(query_rows(few, f"select count(*) from {last}")) == 1
+
+
 def test_two_publications_give_the_database_of_one_build(few: Path) -> None:
     own = few / "local" / "views" / "mine" / "hourly.v1.sql"
     own.parent.mkdir(parents=True)

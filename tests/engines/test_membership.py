@@ -9,7 +9,7 @@ import suites
 from conftest import FIXTURE, build_warehouse
 
 import tracehouse
-from tracehouse.core.errors import UsageError
+from tracehouse.core.errors import UsageError, UserError
 from tracehouse.definitions.released import QUERIES as FOLDER
 from tracehouse.engines.duckdb.read import answer, catalog, describe, membership, notes, sandbox
 from tracehouse.engines.duckdb.read.binding import bind_query, bind_statement
@@ -178,6 +178,11 @@ def test_picture_says_whom_it_leaves_out(opened: duckdb.DuckDBPyConnection) -> N
     chosen = {"in_trace": "itp,openb"}
     described = pictures.describe_query(opened, "unified.wait_cdf", chosen)
     assert described.not_counted == "Not counted: itp (records no waits)."
+
+
+def test_error_of_a_chart_says_why_there_are_no_rows(opened: duckdb.DuckDBPyConnection) -> None:
+    with pytest.raises(UserError, match=r"no rows, .*Not counted: openb \(records no users\)\.$"):
+        pictures.describe_query(opened, "unified.user_concentration", {"in_trace": "openb"})
 
 
 def test_python_says_whom_an_answer_leaves_out(sample_warehouse: Path) -> None:

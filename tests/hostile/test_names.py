@@ -51,7 +51,7 @@ NAMES = (
     "n" * 250,
     os.fsdecode(b"latin-\xe9"),
 )
-IN_PART = ("lake/cluster=a100/v[1]",)
+IN_PART = ("lake/cluster=a100/v[1]", "lake/cluster=a100/wh", "it's", "s3:x")
 QUESTION = "select count(*), sum(cpu_milli) from openb.node"
 
 

@@ -35,8 +35,8 @@ _WHOLE = re.compile(r"[+-]?\d+(\.0+)?")
 class BoundQuery:
     """A SQL query with `$name` placeholders, and the values of these.
 
-    `name` is the named query, view or table, empty for other SQL; `given` are its parameters as
-    texts, without defaults. `limit` is the highest number of rows; if it omits rows, `answer.run` says so in
+    `name` is the named query, view or table, empty for other SQL; `given` are the parameters that the
+    user gave, as texts. `limit` is the highest number of rows; if it omits rows, `answer.run` says so in
     `cut`. `explain` is the EXPLAIN clause if the user requested the query plan; `plan` is the plan if another
     engine computed it. `reads` are the tables, views and queries that it reads directly. `traces` are those
     that the user selected, None for all. `notes` are those that do not depend on the rows.
@@ -136,11 +136,11 @@ def bind_query(
         notes = _note_on_query(connection, name)
         return BoundQuery(f"from {name}", name=name, limit=limit, explain=clause, reads=reads, notes=notes)
     known = {parameter.name: parameter for parameter in _parameters(connection, name)}
+    values, traces, given = {}, [], texts
     if with_total and "with_total" in known:
         texts = {"with_total": "true", **texts}
     if for_chart:
         texts = {**_chart_parameters(connection, name), **texts}
-    values, traces = {}, []
     for key, text in texts.items():
         if key not in known:
             raise UsageError(f"{name} has no parameter {key}. {_listed(name, known.values())}")
@@ -160,7 +160,7 @@ def bind_query(
             _check_table(connection, name, known[key], values[key])
     arguments = ", ".join(f"{key} := ${key}" for key in values)
     sql = f"from {name}({arguments})"
-    return BoundQuery(sql, values, name, texts, limit, explain=clause, reads=reads, traces=traces or None)
+    return BoundQuery(sql, values, name, given, limit, explain=clause, reads=reads, traces=traces or None)
 
 
 def bind_statement(

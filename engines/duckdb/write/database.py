@@ -129,9 +129,10 @@ def build(
         # DuckDB would apply the write-ahead log of a killed build to the new database.
         remove_staging(warehouse)
         info = BuildInfo(embed_tables=embed_tables, materialize=materialize and not embed_tables)
-        report = _build(warehouse, read_conversions(warehouse), info, progress, is_forced=True)
-        remove_staging(warehouse)
-    return report
+        try:
+            return _build(warehouse, read_conversions(warehouse), info, progress, is_forced=True)
+        finally:
+            remove_staging(warehouse)
 
 
 def vacuum(warehouse: Path, older_than_days: float, keep_versions: int) -> tuple[list[Superseded], list[str]]:
@@ -232,13 +233,14 @@ def _materialize(
         return []
     failures = materialized_views.materialize(published, progress, workers.run_view_tasks)
     complete = take(published.warehouse, published.conversions, published.input_hash, published.planned)
-    if computed := [name for name in complete.views if name not in published.views]:
+    if complete.views.keys() != published.views.keys():
         with _staged(warehouse, progress) as staged:
-            if build_info.is_unmodified(published.warehouse):
+            is_larger = published.views.keys() <= complete.views.keys()
+            if is_larger and build_info.is_unmodified(published.warehouse):
                 shutil.copyfile(published.warehouse / DATABASE, staged)
-                point_views_at_files(staged, complete, computed)
+                point_views_at_files(staged, complete, complete.views.keys() - published.views.keys())
             else:
-                # Another program has changed it since its publication.
+                # Another program has changed the database since its publication, or removed a file.
                 build_file(staged, complete, kind.embed_tables)
         _replace_database(warehouse, staged, kind.over(complete))
     return materialized_views.explain_missing(complete, failures)

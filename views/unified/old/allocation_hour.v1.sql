@@ -1,6 +1,6 @@
 -- GPUs held and queued per hour, GPU jobs of all traces, in four ways of counting of which a reader chooses one.
 -- grain: one row per (trace, is_by_partition, is_offered, cluster, partition_name, hour), from the first to the last hour with a GPU job of the trace
--- source: views/unified/jobs.v2.sql and views/unified/capacity.v1.sql
+-- source: views/unified/allocation_hour.v2.sql and views/unified/capacity.v1.sql
 -- Version 2 leaves the capacity unknown in hours for which the trace gives none; here, that of the whole trace counts.
 create or replace view unified.allocation_hour_v1 as
 with partitions_or_not as (
