@@ -14,27 +14,31 @@ from hostile.dumps import FORMS, NARROW, UNTOUCHED, WIDE, raw_folder
 from hostile.expectations import fail_with
 
 PLACES = (UNTOUCHED, NARROW[0], WIDE[0])
+# The sums of the rows, and the numbers of rows in the catalog.
 QUERY = "select " + ", ".join(
-    f"(select sum({place.number}) from {place.table} where {place.picked})" for place in PLACES
+    [f"(select sum({place.number}) from {place.table} where {place.picked})" for place in PLACES]
+    + [f"(select row_count from catalog.tables where table_name = '{place.table}')" for place in PLACES]
 )
 # Ten new versions supersede files. Then two versions alternate, so that superseded files are used again.
 VERSIONS = (*range(1, 11), *(1, 2) * 5)
 WAYS = ("new", "same", "both")
-ROWS = 60
+LEAST_ROWS = 60
 # An average of two in each ingest: how many more depends on the machine.
 FEWEST_READS = 40
 
 
 def write(version: int, raw: Path) -> None:
     for place in PLACES:
-        rows = {name: float(10_000 + 100 * version + n) for n, name in enumerate(place.names("new", ROWS))}
+        names = place.names("new", LEAST_ROWS + version)
+        rows = {name: float(10_000 + 100 * version + n) for n, name in enumerate(names)}
         FORMS["csv"].write(place, place.text(rows), raw)
 
 
 def answer(version: int) -> list[float]:
     """Return the answer for a version, which is the same for all tables."""
-    total = float(ROWS * (10_000 + 100 * version) + sum(range(ROWS)))
-    return [total] * len(PLACES)
+    rows = LEAST_ROWS + version
+    total = float(rows * (10_000 + 100 * version) + sum(range(rows)))
+    return [total] * len(PLACES) + [float(rows)] * len(PLACES)
 
 
 @suites.of("hostile")
